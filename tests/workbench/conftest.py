@@ -57,8 +57,8 @@ def auditor(served: Served) -> Visitor:
 
 @pytest.fixture(scope="session")
 def read_only(demo: Path) -> Iterator[Served]:
-    """A workbench for tests that change nothing."""
-    with in_background(prepare(demo, name="ada")) as address:
+    """A workbench for tests that change nothing but what its own person has seen, of whom copies of the demo know."""
+    with in_background(prepare(demo, name="reader")) as address:
         yield Served(address, demo)
 
 

@@ -2,6 +2,7 @@
 
 import html
 import json
+import os
 import re
 import shutil
 import socket
@@ -18,7 +19,7 @@ from hostile import ELEMENTS, HOSTILE, SCRIPT, write_hostile
 from serving import LOOPBACK, Served, Visitor
 
 from openclawbench.base.canonical_json import canonical_json
-from openclawbench.errors import ReleaseBlocked, UsageError
+from openclawbench.errors import ReleaseBlocked, UnreadableInput, UsageError
 from openclawbench.release.privacy.rules import PrivacyRules
 from openclawbench.storage.data_folder import DataFolder
 from openclawbench.workbench.access import Person
@@ -392,6 +393,34 @@ def test_a_drawn_row_is_blind_for_an_auditor_too(served: Served, auditor: Visito
     assert {"flags", "risk", "onset"} <= seen.keys()
 
 
+def test_another_start_does_not_make_a_row_blind_again(data: Path) -> None:
+    """For the same name; another one has not seen the label."""
+
+    def states(name: str) -> set[str]:
+        with in_background(prepare(data, name=name, role="reviewer")) as address:
+            return {row["state"] for row in Served(address, data).visitor().get(f"/q/{sample}.json").json()["rows"]}
+
+    sample = json.loads(call("audit", "sample-calibration", "--n", "2", "--data", data, "--json").out)["sample"]
+    with in_background(prepare(data, name="ada")) as address:
+        assert Served(address, data).visitor().get("/t").status_code == 200  # the list shows labels
+    assert states("ada") == {"seen"}
+    assert states("bob") == {"open"}
+    [file] = (data / "review" / "labels_seen").iterdir()
+    file.write_bytes(file.read_bytes() + b'{"source_model": "torn')
+    assert states("ada") == {"seen"}
+    file.write_bytes(b"[]\n")
+    with pytest.raises(UnreadableInput, match="line 1: does not name a trajectory"):
+        prepare(data, name="ada")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_folder_that_cannot_be_written_is_read(data: Path) -> None:
+    (data / "review").mkdir(exist_ok=True)
+    (data / "review").chmod(0o500)
+    with in_background(prepare(data, name="ada")) as address:
+        assert Served(address, data).visitor().get("/t").status_code == 200
+
+
 def test_events_can_be_reviewed_by_who_has_seen_labels(served: Served, auditor: Visitor) -> None:
     ended = call("audit", "sample-events", "--n", "30", "--data", served.data, "--json")
     assert auditor.get("/t").status_code == 200
@@ -452,11 +481,9 @@ def test_people_log_in_with_their_role(data: Path) -> None:
     assert oct(people.stat().st_mode)[-3:] == "600"
     assert "correct horse" not in people.read_text()
     logins = Logins(people)
-    ada = logins.person("Ada Lovelace", "correct horse")
-    assert ada is not None
-    assert ada.role == "reviewer"
-    assert logins.person("Ada Lovelace", "battery staple") is None
-    assert logins.person("Nobody", "correct horse") is None
+    assert logins.role("Ada Lovelace", "correct horse") == "reviewer"
+    assert logins.role("Ada Lovelace", "battery staple") is None
+    assert logins.role("Nobody", "correct horse") is None
     with pytest.raises(UsageError, match="at least"):
         add_person(people, "Max", "auditor", "short")
 

@@ -5,17 +5,23 @@ reviewer: the rows of samples, without what says or hints at a label. adjudicato
 verdicts without names, and the silver label once the row is settled.
 """
 
-from collections.abc import Mapping
+import json
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Lock
 from typing import Any, Literal, get_args
 
 import polars as pl
 
-from openclawbench.errors import OpenClawBenchError
+from openclawbench.base.terminal import errors, safe
+from openclawbench.errors import OpenClawBenchError, UnreadableInput
 from openclawbench.inspect.blind import blind_explanation, blind_trajectory
+from openclawbench.storage.append_log import append, read
 from openclawbench.tables.record import TRAJECTORY_KEY
 from openclawbench.workbench.readers.reader import Reader, Row
 
+Key = tuple[str, str]  # source_model, trajectory_id
 Role = Literal["auditor", "reviewer", "adjudicator"]
 ROLES: tuple[str, ...] = get_args(Role)
 SIGHTED = ("oracle_outcome", "oracle", "risk", "onset_candidates", "label", "second_label")
@@ -25,29 +31,71 @@ class Refused(OpenClawBenchError):
     """A page that a role may not see. The sentence says the same of every row."""
 
 
+class SeenLabels:
+    """Keys of the trajectories whose label a person has seen. With a file, a line each, they outlast the
+    workbench."""
+
+    def __init__(self, path: Path | None = None) -> None:
+        """UnreadableInput for a file that is not one of these."""
+        self.path, self.lock = path, Lock()
+        self.keys = read_keys(path) if path is not None and path.exists() else set[Key]()
+
+    def __contains__(self, key: Key) -> bool:
+        return key in self.keys
+
+    def add(self, keys: Iterable[Key]) -> None:
+        """Remember keys. In a folder that cannot be written they are remembered until the workbench ends, which a
+        warning says once."""
+        with self.lock:
+            new = sorted({*keys} - self.keys)
+            self.keys.update(new)
+            if not new or self.path is None:
+                return
+            try:
+                append(self.path, map(line_of, new), sync=False)
+            except OSError as error:
+                errors().print(
+                    f"warning: {safe(str(self.path))}: cannot be written: {error.strerror}. Whose labels you have seen "
+                    "is remembered until the workbench ends."
+                )
+                self.path = None
+
+
+def line_of(key: Key) -> bytes:
+    """A line of a file of SeenLabels."""
+    return json.dumps(dict(zip(TRAJECTORY_KEY, key, strict=True))).encode() + b"\n"
+
+
+def read_keys(path: Path) -> set[Key]:
+    """The keys in a file of SeenLabels. UnreadableInput with file and line."""
+    keys = set()
+    for number, line in enumerate(read(path).splitlines(), 1):
+        try:
+            row = json.loads(line)
+            keys.add((str(row["source_model"]), str(row["trajectory_id"])))
+        except (ValueError, TypeError, KeyError) as error:
+            raise UnreadableInput(
+                f"{path}: line {number}: does not name a trajectory whose label was seen. Remove the line."
+            ) from error
+    return keys
+
+
 @dataclass
 class Person:
     """Who looks: the name of the login and the role."""
 
     name: str
     role: Role
+    opened: SeenLabels = field(default_factory=SeenLabels)
     token: str = ""  # of the forms of this session
-    opened: set[tuple[str, str]] = field(default_factory=set)  # keys whose label this person has seen
 
     def saw(self, rows: pl.DataFrame) -> None:
         """Remember the keys of rows of the index, in which labels stand."""
-        self.opened.update(rows.select(TRAJECTORY_KEY).iter_rows())
+        self.opened.add(rows.select(TRAJECTORY_KEY).iter_rows())
 
     def saw_in(self, value: Any) -> None:
         """Remember every key in the data of a page that shows labels, risk or flags beside it."""
-        if isinstance(value, Mapping):
-            if set(TRAJECTORY_KEY) <= value.keys():
-                self.opened.add((value["source_model"], value["trajectory_id"]))
-            value = value.values()
-        elif not isinstance(value, list | tuple):
-            return
-        for inner in value:
-            self.saw_in(inner)
+        self.opened.add(keys_in(value))
 
     def needs(self, *roles: Role) -> None:
         """Raise Refused for another role."""
@@ -56,11 +104,23 @@ class Person:
             raise Refused(f"This page is for the role {allowed}. You are here as {self.role}.")
 
 
+def keys_in(value: Any) -> Iterator[Key]:
+    """Every trajectory key in the data of a page."""
+    if isinstance(value, Mapping):
+        if set(TRAJECTORY_KEY) <= value.keys():
+            yield value["source_model"], value["trajectory_id"]
+        value = value.values()
+    elif not isinstance(value, list | tuple):
+        return
+    for inner in value:
+        yield from keys_in(inner)
+
+
 def open_trajectory(reader: Reader, person: Person, model: str, trajectory_id: str) -> Row:
     """A trajectory with its label, for an auditor."""
     person.needs("auditor")
     row = reader.trajectory(model, trajectory_id)
-    person.opened.add((model, trajectory_id))
+    person.opened.add([(model, trajectory_id)])
     return row
 
 
@@ -81,7 +141,7 @@ def explain_step(reader: Reader, person: Person, key: tuple[str, str], step: int
     """Why the values of a step are what they are, for an auditor: with flags, risk and onset candidates."""
     person.needs("auditor")
     explained = reader.why(*key, step)
-    person.opened.add(key)
+    person.opened.add([key])
     return explained
 
 

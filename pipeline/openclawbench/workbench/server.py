@@ -8,12 +8,13 @@ import webbrowser
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import cast
 
 import uvicorn
 from starlette.applications import Starlette
 
 from openclawbench.errors import Interrupted, UsageError
-from openclawbench.workbench.access import ROLES, Person
+from openclawbench.workbench.access import ROLES, Role
 from openclawbench.workbench.app import make_app
 from openclawbench.workbench.security import COOKIE, TOKEN, Sessions, is_loopback
 from openclawbench.workbench.site import Site, open_reader
@@ -60,10 +61,11 @@ def prepare(
     local = {f"http://{name}:{bound}" for name in (LOOPBACK, "localhost")}
     origins = frozenset({origin.rstrip("/")} if origin else local)
     sessions = Sessions(f"{COOKIE}-{bound}")
-    app = make_app(Site(reader, local=reviewers is None), sessions, origins, reviewers)
+    site = Site(reader, local=reviewers is None)
+    app = make_app(site, sessions, origins, reviewers)
     address = origin or f"http://{LOOPBACK}:{bound}/"
     if reviewers is None:
-        person = Person(" ".join((name or user_name()).split()), role)  # type: ignore[arg-type]
+        person = site.person(" ".join((name or user_name()).split()), cast(Role, role))
         address = f"{address.rstrip('/')}/?{TOKEN}={sessions.invite(person)}"
     return Opened(app, sessions, listener, address)
 

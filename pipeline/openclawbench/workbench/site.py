@@ -4,6 +4,7 @@ import dataclasses
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from hashlib import sha256
 from pathlib import Path
 from threading import Lock
 from typing import Any, cast
@@ -20,7 +21,7 @@ from openclawbench.errors import UsageError
 from openclawbench.storage.data_folder import DataFolder
 from openclawbench.tables.record import TRAJECTORY_KEY
 from openclawbench.version import __version__
-from openclawbench.workbench.access import Person
+from openclawbench.workbench.access import Person, Role, SeenLabels
 from openclawbench.workbench.desk import Desk
 from openclawbench.workbench.jobs import Jobs
 from openclawbench.workbench.readers.data_folder import DataReader
@@ -57,6 +58,7 @@ class Site:
     others: dict[Path, Reader] = field(default_factory=dict)
     jobs: Jobs = field(default_factory=Jobs)
     lock: Lock = field(default_factory=Lock)
+    seen: dict[str, SeenLabels] = field(default_factory=dict)  # by the person's name
 
     def __post_init__(self) -> None:
         if isinstance(self.reader, DataReader):
@@ -77,6 +79,16 @@ class Site:
         if self.desk is None:
             raise UsageError("A release is open: verdicts are recorded in the data folder that it is made from.")
         return self.desk
+
+    def person(self, name: str, role: Role) -> Person:
+        """A person of these pages. What labels that name has seen in the data folder stands in review/labels_seen/, so
+        that neither another login nor a new start makes a row blind again; a release keeps nothing."""
+        with self.lock:
+            if name not in self.seen:
+                file = f"labels_seen/{sha256(name.encode()).hexdigest()[:16]}.jsonl"
+                is_data = isinstance(self.reader, DataReader)
+                self.seen[name] = SeenLabels(self.folder.review_file(file) if is_data else None)
+            return Person(name, role, self.seen[name])
 
     def reload(self) -> None:
         """Read the folder anew."""

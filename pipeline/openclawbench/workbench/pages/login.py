@@ -15,9 +15,9 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from openclawbench.errors import UnreadableInput, UsageError
 from openclawbench.storage.data_folder import write_atomic
-from openclawbench.workbench.access import ROLES, Person, Role
+from openclawbench.workbench.access import ROLES, Role
 from openclawbench.workbench.security import Sessions, set_cookie
-from openclawbench.workbench.site import TEMPLATES
+from openclawbench.workbench.site import TEMPLATES, site_of
 
 SHORTEST = 10  # characters of a password
 FREE_ATTEMPTS = 5  # wrong passwords of a name before the next one has to wait
@@ -49,12 +49,12 @@ class Logins:
             del self.failures[unknown]
         self.failures.setdefault(name, []).append(time.monotonic())
 
-    def person(self, name: str, password: str) -> Person | None:
-        """Who has this name and password. An unknown name takes as long as a wrong password."""
+    def role(self, name: str, password: str) -> Role | None:
+        """The role of who has this name and password. An unknown name takes as long as a wrong password."""
         entry = self.people.get(name)
         salt, expected = (entry["salt"], entry["digest"]) if entry else ("00", "00")
         right = hmac.compare_digest(digest_of(password, salt), expected)
-        return Person(name, cast(Role, entry["role"])) if entry and right else None
+        return cast(Role, entry["role"]) if entry and right else None
 
 
 def read_people(path: Path) -> dict[str, dict[str, str]]:
@@ -111,8 +111,8 @@ def enter(request: Request, form: FormData) -> Response:
         words = f"Too many wrong passwords for this name. Try again in {pause} seconds."
         content = TEMPLATES.get_template("login.html").render(fault=words)
         return HTMLResponse(content, 429, {"Retry-After": str(pause)})
-    person = logins.person(name, str(form.get("password", ""))) if logins else None
-    if person is None:
+    role = logins.role(name, str(form.get("password", ""))) if logins else None
+    if role is None:
         if logins:
             logins.failed(name)
         content = TEMPLATES.get_template("login.html").render(fault="No such name, or another password.")
@@ -120,8 +120,8 @@ def enter(request: Request, form: FormData) -> Response:
     assert logins is not None
     logins.failures.pop(name, None)
     sessions: Sessions = request.app.state.sessions
-    secure = request.url.scheme == "https"
-    return set_cookie(RedirectResponse("/", 303), sessions.cookie, sessions.enter(person), secure)
+    secret = sessions.enter(site_of(request).person(name, role))
+    return set_cookie(RedirectResponse("/", 303), sessions.cookie, secret, request.url.scheme == "https")
 
 
 def leave(request: Request, form: FormData) -> Response:

@@ -259,7 +259,7 @@ def export(request: Request) -> Response:
     model, name = site.reader.key_of(request.path_params["path"].removesuffix(".html"))
     blind = request.query_params.get("blind") == "1"
     if not blind:
-        person.opened.add((model, name))
+        person.opened.add([(model, name)])
     content = export_page(site.reader, model, name, blind=blind, raw=request.query_params.get("raw") == "1")
     return HTMLResponse(content, headers=attached(f"{FILE_NAME.sub('_', name)[:100]}.html"))
 
