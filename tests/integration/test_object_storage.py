@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from child import EXAMPLE, call, few_shards, files, small_raw, temporary
 from conftest import Ran
+from session_tables import document, jsonl, parquet, trace_row
 from storage import BUCKET, KEYS, SECRET, Store, store_process
 
 from openclawbench.storage.object_store import ObjectStore
@@ -27,7 +28,7 @@ def store() -> Iterator[Store]:
 
 @pytest.fixture(scope="module")
 def raw(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Twelve sessions, a packed one, an SQLite store, and two of its sessions exported."""
+    """Twelve sessions, a packed one, an SQLite store, two of its sessions exported, and tables of sessions."""
     folder = small_raw(tmp_path_factory.mktemp("raw") / "raw")
     (folder / "stores").mkdir()
     for name in ("openclaw-agent.sqlite", "multi-turn.jsonl", "unicode.jsonl"):
@@ -35,6 +36,8 @@ def raw(tmp_path_factory: pytest.TempPathFactory) -> Path:
     packed = next((folder / "scripted-a").glob("*unicode.jsonl"))
     (folder / "packed").mkdir()
     (folder / "packed" / "one.jsonl.gz").write_bytes(gzip.compress(packed.read_bytes(), mtime=0))
+    jsonl(folder / "tables" / "rows.jsonl", [{"doc": json.dumps(document(n)), "reward": 1} for n in (1, 2)])
+    parquet(folder / "tables" / "rows.parquet", [trace_row(n, 0.0, model="tables") for n in (3, 4)], row_group_size=1)
     return folder
 
 

@@ -289,6 +289,7 @@ def test_subagents_in_a_row_are_sessions_of_their_own(tmp_path: Path) -> None:
         ({"score": 1.0}, "scored", True, None),
         ({"reward": 1, "score": 0.2}, "scored", True, None),
         ({"metrics.reward": 0.0, "score": 1.0}, "scored", True, None),
+        ({"style.score": 1.0, "tests.score": 0.0}, "not_scored", None, "missing_score"),
         ({"score": 87.0}, "unscorable", None, "score_off_scale"),
         ({"score": float("nan")}, "not_scored", None, "missing_score"),
         ({"score": True}, "not_scored", None, "missing_score"),
@@ -370,3 +371,43 @@ def test_doctor_prints_the_command(tmp_path: Path, capsys: pytest.CaptureFixture
     printed = capsys.readouterr().out
     assert f"openclawbench run --raw '{tmp_path}/my raw'" in printed
     assert "\x1b" not in printed
+
+
+def test_the_model_of_a_judge_is_not_the_source_model(tmp_path: Path) -> None:
+    jsonl(tmp_path / "raw/m/r.jsonl", [{"traces": steps(1), "passed": True, "judge": {"model": "vendor/judge"}}])
+    _, found, _ = read(tmp_path)
+    assert [(row["source_model"], row["models"]) for row in found.trajectories] == [("m", [])]
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+def test_a_json_list_of_rows_is_a_table(tmp_path: Path, indent: int | None) -> None:
+    rows = [
+        {"messages": messages(1), "status": "success", "id": "a"},
+        {"status": "failed"},
+        {"messages": messages(2), "status": "failed", "id": "b"},
+        {"messages": json.dumps(messages(3)), "status": "failed", "id": "c"},
+    ]
+    path = tmp_path / "raw/m/results.json"
+    path.parent.mkdir(parents=True)
+    path.write_text(json.dumps(rows, indent=indent))
+    intake, found, outcomes = read(tmp_path)
+    assert {name: record["success"] for name, record in outcomes.items()} == {"a": True, "b": False, "c": False}
+    assert fates(found) == {
+        "row1": ("trajectory", None),
+        "row2": ("quarantined", "not_a_session"),
+        "row3": ("trajectory", None),
+        "row4.messages": ("trajectory", None),
+    }
+    assert check_pointers(tmp_path, intake, found) == 9
+
+
+def test_a_list_that_is_cut_off_is_no_table(tmp_path: Path) -> None:
+    content = json.dumps([{"messages": messages(1), "status": "success"}]).encode()[:-1]
+    assert find_json_table(content, None, RULES) is None
+
+
+def test_subagents_in_text_are_named(tmp_path: Path) -> None:
+    row = {"trajectory": json.dumps(document(4, subagent_trajectories=[document(5)])), "reward": 1}
+    jsonl(tmp_path / "raw/m/rows.jsonl", [row])
+    _, found, _ = read(tmp_path)
+    assert [warning["name"] for row in found.files for warning in row["warnings"]] == ["subagents_not_read"]

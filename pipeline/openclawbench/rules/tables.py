@@ -101,7 +101,7 @@ class TableRules(Rules):
 
     def column(self, said: str, values: dict[str, Any]) -> str | None:
         """Name of the column that says this: of those with a value the least deep one, the first of the rules; None if
-        no column does. `values`: column, or path of an object's field with dots -> value."""
+        no column does, or several of equal rank do. `values`: column, or path of a field with dots -> value."""
         names: list[str] = getattr(self.columns, said)
         may_be_deep = said not in self.top
         places = [
@@ -109,7 +109,10 @@ class TableRules(Rules):
             for path, value in values.items()
             if value is not None and (field := path.rpartition(".")[2]) in names and (field == path or may_be_deep)
         ]
-        return min(places, default=(0, 0, None))[2]
+        first = min(places, default=None)
+        if first is None or sum(place[:2] == first[:2] for place in places) > 1:
+            return None
+        return first[2]
 
     def says_how_it_ended(self, values: dict[str, Any]) -> bool:
         """True if a row has a column for the outcome, whatever is in it."""

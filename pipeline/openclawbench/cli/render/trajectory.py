@@ -65,7 +65,7 @@ def heading(
     outcome = f", oracle: {fused['oracle_outcome'] or 'no outcome'}" if labelled else ""
     slice_label = risk["slice_label"] or "no slice"
     rows = {
-        "source": f"{trajectory['source_file']} ({trajectory['source_format']}), models: {models}",
+        "source": f"{source_of(trajectory)} ({trajectory['source_format']}), models: {models}",
         "task": f"{fused['task_id'] or 'unknown'}, subset {fused['subset'] or 'unknown'}{outcome}",
         "risk": f"{risk['risk_score']:.2f} {risk['risk_bucket']}, {slice_label} (priors, no labels)",
         **summary_lines(summary, trajectory["num_steps"]),
@@ -155,3 +155,9 @@ def label(console: Console, annotation: dict[str, Any]) -> None:
     console.print()
     for name, value in rows.items():
         console.print(Text(f"  {name:9}", style="bold") + Text(flat(value)))
+
+
+def source_of(trajectory: dict[str, Any]) -> str:
+    """The file of a trajectory, with the part of it where it holds several sessions."""
+    member = trajectory["source_member"]
+    return f"{trajectory['source_file']}#{member}" if member else str(trajectory["source_file"])

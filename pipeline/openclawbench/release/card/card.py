@@ -17,7 +17,8 @@ from openclawbench.release.labels.leakage import NORMAL
 from openclawbench.release.settings import Dataset, PublishRules
 from openclawbench.release.statistics.corrected_gap import gap_sentence
 from openclawbench.release.writer.jsonl_files import CODECS, form
-from openclawbench.release.writer.provenance import CODE_LICENSE
+from openclawbench.release.writer.provenance import AS_STATED, CODE_LICENSE
+from openclawbench.release.writer.provenance import NAME as PACKAGE
 from openclawbench.release.writer.second_pass import guide
 from openclawbench.rules.taxonomy import Taxonomy
 
@@ -63,7 +64,7 @@ def card(root: Path, facts: Facts, loadable: list[Config], rules: PublishRules, 
         columns=column_tables(),
         publisher=publisher(rules.dataset),
         citation=citation(rules.dataset),
-        licences=licences(rules.dataset),
+        licences=licences(rules.dataset) + licences_of_inputs(root),
         jsonl=FORMS[form(root)],
         second_rows=second.rows + (HUMAN_ROWS if facts["human"] else ""),
         human=human(facts["human"]),
@@ -186,6 +187,19 @@ def licences(dataset: Dataset) -> str:
     data = f"Data: {dataset.terms.name} ({dataset.terms.url})." if dataset.terms else "Data: no licence is given."
     based = "".join(f" Based on: {plain(source)}." for source in dataset.based_on)
     return f"{data}{based} Code, rules, schemas and prompts: {CODE_LICENSE.name}."
+
+
+def licences_of_inputs(root: Path) -> str:
+    """A sentence on the licences that sessions of the release came with; empty if none is stated."""
+    stated = json.loads((root / PACKAGE).read_text(encoding="utf-8"))["licenses"]
+    came = [
+        f"{plain(row['name'])} ({row['title'].removesuffix(AS_STATED)})"
+        for row in stated
+        if row["title"].endswith(AS_STATED)
+    ]
+    if not came:
+        return ""
+    return f" Sessions came with licences of their own, which bind what is made of them: {', '.join(came)}."
 
 
 def taxonomy(root: Path) -> str:

@@ -59,6 +59,7 @@ PACKAGES = (
     "scikit-learn",
 )
 CODE_LICENSE = License(name="MIT", title="code, rules, schemas and prompts")
+AS_STATED = ", as their source states it"  # end of the title of a licence that sessions came with
 PLACES = ("row_id",)  # columns of input rows that give the position of a row
 RULES = "rules.json"  # of a release: the content of every rule file in force
 OWN_RULES: tuple[type[Rules], ...] = (PublishRules, PrivacyRules)  # no label follows from them
@@ -235,8 +236,7 @@ def licenses_of_inputs(inputs: Iterable[InputFile]) -> list[License]:
     """The licences that are stated for the sessions of a release, each with the number of its trajectories."""
     stated = Counter(entry.license for entry in inputs if entry.license and entry.disposition == "trajectory")
     return [
-        License(name=name, title=f"{pluralize(count, 'session')}, as their source states it")
-        for name, count in sorted(stated.items())
+        License(name=name, title=f"{pluralize(count, 'session')}{AS_STATED}") for name, count in sorted(stated.items())
     ]
 
 

@@ -31,6 +31,9 @@ def add_to(session: ParsedSession, context: dict[str, Any], rules: NormalizeRule
             session.other_outcomes.append(session.outcome)
         session.outcome = outcome
     first = facts["number"] if facts["part"] else 1
+    if facts["part"] and session.record_counts["subagent_trajectory"]:
+        sentence = "trajectories of sub-agents inside JSON text or a Parquet file, which are counted and not read"
+        session.warnings.append(Fault("subagents_not_read", first, sentence))
     if facts["part"]:
         session.warnings = [Fault(fault.reason, first, fault.message) for fault in session.warnings]
     session.warnings += [Fault(reason, first, sentence) for reason, sentence in facts.get("faults", ())]

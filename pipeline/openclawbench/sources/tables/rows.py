@@ -1,7 +1,7 @@
 """Tables whose rows hold sessions: a document in one column, and what the benchmark says of it in the others.
 
-A table is JSONL, a JSON document that is one row, or Parquet; plain or packed. What a row is, is told by its values:
-the session is the first column that an adapter of documents claims.
+A table is JSONL, a JSON document that is one row or a list of rows, or Parquet; plain or packed. What a row is, is told
+by its values: the session is the first column that an adapter of documents claims.
 """
 
 import json
@@ -13,7 +13,7 @@ from typing import Any
 
 from openclawbench.rules.tables import TableRules
 from openclawbench.sources.identification import WHOLE_JSON, FileFormat, decode, identify
-from openclawbench.sources.io.json_ranges import object_ranges
+from openclawbench.sources.io.json_ranges import element_ranges, object_ranges
 from openclawbench.sources.io.json_values import loaded, why_not_json
 from openclawbench.sources.io.jsonl import BOM, pieces, readable
 
@@ -59,31 +59,35 @@ class SessionTable(ABC):
 
 
 class JsonTable(SessionTable):
-    """JSONL, or one JSON document that is a row. `content`: of the file, unpacked; a view where it is very large."""
-
-    row_word = "line"
+    """JSONL, or one JSON document that is a row or a list of rows. `content`: of the file, unpacked; a view where it is
+    very large."""
 
     def __init__(self, content: bytes | memoryview, column: str, is_document: bool = False) -> None:
         self.content, self.column, self.is_document = content, column, is_document
-        self.offsets: dict[int, tuple[int, int]] | None = None  # line -> where it is; made when first asked for
+        self.is_list = begins_with(content, b"[")
+        self.row_word = "row" if self.is_list else "line"
+        self.offsets: dict[int, tuple[int, int]] | None = None  # number -> where it is; made when first asked for
 
-    def texts(self) -> Iterator[tuple[int, int, bytes]]:
-        """(line, offset, bytes) of each row."""
-        if self.is_document:
+    def texts(self) -> Iterator[tuple[int, int, int, bytes]]:
+        """(number, line, offset, bytes) of each row."""
+        if self.is_list:
+            yield from elements(bytes(self.content))
+        elif self.is_document:
             data = bytes(self.content)
             start = len(BOM) if data.startswith(BOM) else 0
-            yield 1, start, data[start:]
+            yield 1, 1, start, data[start:]
         else:
-            yield from pieces(self.content)
+            yield from ((line, line, offset, data) for line, offset, data in pieces(self.content))
 
     def rows(self, rules: TableRules) -> Iterator[TableRow]:
-        for line, offset, data in self.texts():
-            yield self.row(line, offset, data, rules)
+        for number, line, offset, data in self.texts():
+            yield self.row(number, line, offset, data, rules)
 
-    def row(self, line: int, offset: int, data: bytes, rules: TableRules) -> TableRow:
+    def row(self, number: int, line: int, offset: int, data: bytes, rules: TableRules) -> TableRow:
         """One row of JSON text."""
-        member = f"line{line}"
-        place: dict[str, Any] = {"number": line, "member": member, "line": line, "offset": offset, "length": len(data)}
+        member = f"{self.row_word}{number}"
+        place: dict[str, Any] = {"number": number, "member": member, "line": line, "offset": offset}
+        place["length"] = len(data)
         if len(data) > MOST_BYTES:
             return TableRow(**place, reason="too_large", problem=too_large(len(data)))
         try:
@@ -106,7 +110,7 @@ class JsonTable(SessionTable):
     def value(self, member: str) -> bytes:
         number, column = number_in(member, self.row_word)
         if self.offsets is None:
-            self.offsets = {line: (offset, len(data)) for line, offset, data in pieces(self.content)}
+            self.offsets = {at: (offset, len(data)) for at, _, offset, data in self.texts()}
         offset, length = self.offsets.get(number, (0, 0))
         row: Any = decode(readable(bytes(self.content[offset : offset + length])))
         if not isinstance(row, dict) and number == 1:  # a document of many lines is one row
@@ -119,7 +123,12 @@ class JsonTable(SessionTable):
 
 def find_json_table(content: bytes | memoryview, first: Any, rules: TableRules) -> JsonTable | None:
     """The table that a file is; None if it is none. `first`: its first record, None if that is not JSON."""
-    if isinstance(first, list) or not (begins_as_object(content)):
+    if begins_with(content, b"["):
+        rows = decode(bytes(content)) if len(content) <= WHOLE_JSON else None
+        listed = [row for row in rows[:LOOKED_AT] if isinstance(row, dict)] if isinstance(rows, list) else []
+        column = session_column(listed, rules)
+        return None if column is None or not is_whole(content) else JsonTable(content, column)
+    if not begins_with(content, b"{"):
         return None
     head = [decode(data) for _, _, data in islice(pieces(content), LOOKED_AT)]
     is_document = not any(isinstance(value, dict) for value in head[:1]) and isinstance(first, dict)
@@ -128,9 +137,26 @@ def find_json_table(content: bytes | memoryview, first: Any, rules: TableRules) 
     return None if column is None else JsonTable(content, column, is_document)
 
 
-def begins_as_object(content: bytes | memoryview) -> bool:
-    """True for a file whose first character is an opening brace."""
-    return bytes(content[:4096]).removeprefix(BOM).lstrip()[:1] == b"{"
+def begins_with(content: bytes | memoryview, opening: bytes) -> bool:
+    """True for a file whose first character is this bracket."""
+    return bytes(content[:4096]).removeprefix(BOM).lstrip()[:1] == opening
+
+
+def is_whole(content: bytes | memoryview) -> bool:
+    """True for a list whose brackets fit."""
+    try:
+        return bool(element_ranges(bytes(content), None))
+    except ValueError:
+        return False
+
+
+def elements(content: bytes) -> Iterator[tuple[int, int, int, bytes]]:
+    """(number from 1, line, offset, bytes) of each element of a list that is whole."""
+    line, counted = 1, 0
+    for number, (offset, end) in enumerate(element_ranges(content, None), start=1):
+        line += content.count(b"\n", counted, offset)
+        counted = offset
+        yield number, line, offset, content[offset:end]
 
 
 def session_column(rows: list[Row], rules: TableRules) -> str | None:
