@@ -7,12 +7,13 @@ from fnmatch import fnmatchcase
 
 from openclawbench.fulltax.rules_judge.detectors.recovery import heads
 from openclawbench.fulltax.rules_judge.flow.calls import last_part, named_in, paths, shell_command
+from openclawbench.fulltax.rules_judge.flow.values import codes, figures
 from openclawbench.fulltax.rules_judge.replies import (
-    QUESTION,
+    OF_A_FAILURE,
+    OF_A_SEARCH,
     REPLY,
     assertive,
-    discloses_failure,
-    hedges,
+    reserves,
     silence,
     told_between,
 )
@@ -37,9 +38,9 @@ def failed_sources(trace: Trace) -> Iterator[Trigger]:
             later = [step for step in stretch if step.step_id > failure.step_id]
             if reply is None or any(reaches(trace, step, failure) for step in later):
                 continue
-            asks = QUESTION.search(reply.action_text or "") is not None
-            disclosed = discloses_failure(trace, reply) or hedges(trace, reply) or asks
-            if disclosed or told_between(trace, stretch, failure, reply) or not assertive(trace, reply):
+            groups = OF_A_SEARCH if failure.event_type == "query" else OF_A_FAILURE
+            claims = [*codes(reply.action_text or ""), *(text for text, _ in figures(reply.action_text or ""))]
+            if reserves(trace, reply, subjects(trace, failure), claims, groups) or told_between(trace, stretch, failure, reply) or not assertive(trace, reply):
                 continue
             gap = failure.tool_status in trace.rules.statuses.never_ran
             name = "unreached_source_gap" if gap else "unreached_source"
@@ -53,11 +54,15 @@ def asked_for(trace: Trace, step: EvidenceStep) -> bool:
     if step.action_kind != "tool_call" or not trace.failed(step):
         return False
     request = trace.requests_until(step)
+    return any(re.search(rf"(?<!\w){re.escape(word)}(?!\w)", request) for word in subjects(trace, step))
+
+
+def subjects(trace: Trace, step: EvidenceStep) -> set[str]:
+    """What a call is about, lower case: file names, the program, and the words that it looks for."""
     names = {last_part(path).lower() for path in paths(named_in(step))}
     programs = {program.lower() for program, _ in heads(trace, shell_command(step))[:1]}
-    sought = {word.lower().strip("'\"/") for word in operands(shell_command(step).partition("|")[0])[1:]}
-    words = {word for word in names | programs | sought if len(word) > 3}
-    return any(re.search(rf"(?<!\w){re.escape(word)}(?!\w)", request) for word in words)
+    sought = {word.lower().strip("'\"/\\^$()[]*.+?") for word in operands(shell_command(step).partition("|")[0])[1:]}
+    return {word for word in names | programs | sought if len(word) > 3}
 
 
 def reaches(trace: Trace, step: EvidenceStep, failure: EvidenceStep) -> bool:

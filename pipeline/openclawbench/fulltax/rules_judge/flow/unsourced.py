@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator
 
-from openclawbench.fulltax.rules_judge.flow.failures import reaches
+from openclawbench.fulltax.rules_judge.flow.calls import last_part
+from openclawbench.fulltax.rules_judge.flow.failures import reaches, subjects
 from openclawbench.fulltax.rules_judge.flow.jobs import open_jobs
 from openclawbench.fulltax.rules_judge.flow.provenance import Unsourced, unsourced_values
 from openclawbench.fulltax.rules_judge.hits import Hit
-from openclawbench.fulltax.rules_judge.replies import REPLY, is_reserved
+from openclawbench.fulltax.rules_judge.replies import REPLY, reserves
 from openclawbench.fulltax.rules_judge.trace import Trace
 from openclawbench.fulltax.rules_judge.trigger import Trigger, fire
 from openclawbench.records.packet import EvidenceStep
@@ -34,7 +35,8 @@ def values_without_source(trace: Trace) -> Iterator[Trigger]:
         if step.partial or (failure is None and job is None):
             continue
         reply = step if is_reply else closing_reply(trace, step)
-        if reply is not None and is_reserved(trace, reply):
+        about = {*(subjects(trace, failure) if failure else ()), *([last_part(job[1])] if job else ())}
+        if reply is not None and reserves(trace, reply, about, [value.text]):
             continue
         silent = [(reply, REPLY)] if reply is not None else []
         if failure is not None:
