@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from openclawbench.fulltax.rules_judge.flow.calls import arguments, last_part, named_in, paths, shell_command
 from openclawbench.fulltax.rules_judge.flow.failures import LISTING
-from openclawbench.fulltax.rules_judge.replies import REPLY, is_reserved
+from openclawbench.fulltax.rules_judge.replies import QUESTION, REPLY, reserves
 from openclawbench.fulltax.rules_judge.trace import Trace
 from openclawbench.fulltax.rules_judge.trigger import Trigger, fire
 from openclawbench.records.packet import EvidenceStep
@@ -44,8 +44,10 @@ def unfounded_choices(trace: Trace) -> Iterator[Trigger]:
             if found is None:
                 continue
             chosen, rivals = found
+            if was_asked(trace, change) or any(is_changed(trace, change, rival) for rival in rivals):
+                continue
             reply = trace.final_reply(stretch, change)
-            if reply is not None and is_reserved(trace, reply):
+            if reply is not None and reserves(trace, reply, tokens(" ".join(replaced)), chosen.tokens):
                 continue
             unfounded = [rival for rival in rivals if not is_told(trace, change, chosen, rival)]
             if unfounded:
@@ -53,6 +55,22 @@ def unfounded_choices(trace: Trace) -> Iterator[Trigger]:
                 quiet = [(reply, REPLY)] if reply is not None else []
                 yield fire(trace, "one_of_several_changed", change, change, *cited, silent=quiet)
                 return
+
+
+def was_asked(trace: Trace, change: EvidenceStep) -> bool:
+    """True if the agent has asked the user something before: the user's answer may tell."""
+    replies = (step for step in trace.steps if step.action_kind == "reply" and step.step_id < change.step_id)
+    return any(QUESTION.search(step.action_text or "") for step in replies)
+
+
+def is_changed(trace: Trace, change: EvidenceStep, rival: Entry) -> bool:
+    """True if a rival is changed as well, so that nothing was chosen."""
+    for step in trace.steps:
+        if step is not change and step.side_effect and trace.succeeded(step):
+            same_file = not rival.file or rival.file in named_in(step)
+            if same_file and any(text.strip() in rival.text for text in replaced_texts(arguments(step))):
+                return True
+    return False
 
 
 def replaced_texts(value: object) -> Iterator[str]:
