@@ -11,6 +11,7 @@ from openclawbench.fulltax.rules_judge.detectors.weak_evidence_commitment import
 from openclawbench.fulltax.rules_judge.detectors.write_under_unresolved_ambiguity import ambiguities
 from openclawbench.fulltax.rules_judge.flow.addends import left_out_figures
 from openclawbench.fulltax.rules_judge.flow.choice import unfounded_choices
+from openclawbench.fulltax.rules_judge.flow.doubts import doubts_written
 from openclawbench.fulltax.rules_judge.flow.failures import failed_sources, lost_originals
 from openclawbench.fulltax.rules_judge.flow.files import (
     members_from_elsewhere,
@@ -20,6 +21,7 @@ from openclawbench.fulltax.rules_judge.flow.files import (
 )
 from openclawbench.fulltax.rules_judge.flow.order import broken_orders, stale_results
 from openclawbench.fulltax.rules_judge.flow.partial import checks_of_nothing, failed_parts, leftovers_used
+from openclawbench.fulltax.rules_judge.flow.rehearsals import rehearsals_told_as_done, unfinished_jobs
 from openclawbench.fulltax.rules_judge.flow.rivals import silent_choices
 from openclawbench.fulltax.rules_judge.flow.unsourced import values_without_source
 from openclawbench.fulltax.rules_judge.flow.waiting import unanswered_questions, unawaited_jobs
@@ -52,6 +54,9 @@ DETECTORS: tuple[Callable[[Trace], Iterator[Trigger]], ...] = (
     stale_results,
     left_out_figures,
     unfounded_choices,
+    doubts_written,
+    rehearsals_told_as_done,
+    unfinished_jobs,
 )
 
 
