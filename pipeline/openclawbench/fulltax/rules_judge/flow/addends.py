@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from openclawbench.fulltax.rules_judge.flow.calls import NUMBERED, named_in, paths, shell_command, written
+from openclawbench.fulltax.rules_judge.flow.calls import named_in, paths, shell_command, written
 from openclawbench.fulltax.rules_judge.flow.values import figures
 from openclawbench.fulltax.rules_judge.replies import REPLY
 from openclawbench.fulltax.rules_judge.trace import Trace
@@ -11,6 +11,7 @@ from openclawbench.fulltax.rules_judge.trigger import Trigger, fire
 from openclawbench.records.packet import EvidenceStep
 
 LEAST_MEMBERS = 4
+DIGITS = re.compile(r"\d+")
 WORD = re.compile(r"[^\W\d_]{2,}")
 Member = tuple[str, EvidenceStep]  # the one figure of a file, and the step that read it
 
@@ -38,14 +39,15 @@ def left_out_figures(trace: Trace) -> Iterator[Trigger]:
 
 
 def rows_of_figures(trace: Trace, steps: list[EvidenceStep]) -> Iterator[list[Member]]:
-    """For every row of numbered files, those whose content has one figure."""
-    rows: dict[tuple[str, str], dict[str, Member]] = {}
+    """For every row of files whose paths differ in a number, those whose content has one figure."""
+    rows: dict[str, dict[str, Member]] = {}
     for step in steps:
         named = paths(named_in(step)) if trace.succeeded(step) and not step.side_effect else ()
-        match = NUMBERED.fullmatch(next(iter(named))) if len(named) == 1 else None
-        found = {text for text, _ in figures(step.reflection_text or "")} if match else set()
-        if match and len(found) == 1:
-            rows.setdefault((match[1], match[3]), {}).setdefault(match[2], (found.pop(), step))
+        path = next(iter(named)) if len(named) == 1 else ""
+        kind = DIGITS.sub("#", path)
+        found = {text for text, _ in figures(step.reflection_text or "")} if kind != path else set()
+        if len(found) == 1:
+            rows.setdefault(kind, {}).setdefault(path, (found.pop(), step))
     yield from (list(row.values()) for row in rows.values())
 
 
