@@ -14,6 +14,9 @@ LEAST_READ = 3  # files of a row before a gap in it says something
 MOST_MISSING = 2
 WILD = re.compile(r"[\w./-]*[*?\[{][^\s'\";|]*")
 MORE_LINES = re.compile(r"\[(\d+) more lines in file")  # the runtime's words
+COUNT = re.compile(r"\s*(?:[\w./-]+:)?\d+(?: [\w./-]+)?\s*")  # a line of what wc and grep -c put out
+LAST_END = 1  # the runtime counts what follows the last line end as a line
+MOST_COUNTS = 20  # lines
 SHORT_REST = 200  # lines: what is longer is mostly read in part with reason
 SCRIPT = re.compile(
     r"(?:^|[;&|]\s*)(?:(?:ba|z)?sh|python3?|node|ruby|perl|make -f)?\s*((?:[\w.-]+/)*[\w-]+\.(?:sh|py|js|rb|pl))\b"
@@ -108,18 +111,27 @@ def parts_read(trace: Trace) -> Iterator[Trigger]:
 
 
 def unfinished_reads(trace: Trace, steps: list[EvidenceStep]) -> dict[str, tuple[EvidenceStep, int]]:
-    """Path -> the read of it and the lines left, of files that were shown in part once and that no other call names."""
-    calls: dict[str, list[EvidenceStep]] = {}
+    """Path -> the read that came furthest and the lines left then, of files whose end no call has shown. A call that
+    only counts shows nothing."""
+    furthest: dict[str, tuple[EvidenceStep, int, str]] = {}
+    whole: set[str] = set()
     for step in steps:
-        for path in paths(named_in(step)) if trace.succeeded(step) else ():
-            calls.setdefault(last_part(path), []).append(step)
-    unfinished = {}
-    for step in steps:
-        more = MORE_LINES.search(step.reflection_text or "")
-        for path in paths(named_in(step)) if more and trace.succeeded(step) and not shell_command(step) else ():
-            if calls[last_part(path)] == [step]:
-                unfinished[path] = (step, int(more[1]) if more else 0)
-    return unfinished
+        if not trace.succeeded(step) or only_counts(step):
+            continue
+        more = None if shell_command(step) else MORE_LINES.search(step.reflection_text or "")
+        for path in paths(named_in(step)):
+            name = last_part(path)
+            if more is None or int(more[1]) <= LAST_END:
+                whole.add(name)
+            elif name not in furthest or int(more[1]) < furthest[name][1]:
+                furthest[name] = (step, int(more[1]), path)
+    return {path: (step, rest) for name, (step, rest, path) in furthest.items() if name not in whole}
+
+
+def only_counts(step: EvidenceStep) -> bool:
+    """True if the output of a call is a few numbers, with or without the names of files."""
+    lines = (step.reflection_text or "").splitlines()
+    return 0 < len(lines) <= MOST_COUNTS and all(COUNT.fullmatch(line) for line in lines)
 
 
 def hit_of(pattern: re.Pattern[str], text: str) -> Hit | None:
