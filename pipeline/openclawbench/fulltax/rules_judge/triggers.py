@@ -20,6 +20,7 @@ from openclawbench.fulltax.rules_judge.flow.files import (
     stale_checks,
 )
 from openclawbench.fulltax.rules_judge.flow.looks import unread_overwritten
+from openclawbench.fulltax.rules_judge.flow.memory import values_from_memory
 from openclawbench.fulltax.rules_judge.flow.order import broken_orders, stale_results
 from openclawbench.fulltax.rules_judge.flow.partial import checks_of_nothing, failed_parts, leftovers_used
 from openclawbench.fulltax.rules_judge.flow.rehearsals import rehearsals_told_as_done, unfinished_jobs
@@ -59,6 +60,7 @@ DETECTORS: tuple[Callable[[Trace], Iterator[Trigger]], ...] = (
     rehearsals_told_as_done,
     unfinished_jobs,
     unread_overwritten,
+    values_from_memory,
 )
 
 
