@@ -22,7 +22,7 @@ def left_out_figures(trace: Trace) -> Iterator[Trigger]:
     for place, step in enumerate(trace.steps):
         command = shell_command(step)
         results = [text for text, _ in figures(step.reflection_text or "")] if command and trace.succeeded(step) else []
-        if not results:
+        if not results or len(list(figures(command))) < LEAST_MEMBERS - 1:
             continue
         for members in rows_of_figures(trace, trace.steps[:place]):
             used = [member for member in members if member[0] in command]

@@ -19,6 +19,8 @@ FILE = re.compile(r"[\w-]+\.\w{1,5}")
 def values_from_memory(trace: Trace) -> Iterator[Trigger]:
     """A value is passed on that memory alone holds, and a file below a folder that the user named, which a listing has
     shown, was never opened."""
+    if not any(is_memory(step) for step in trace.steps):
+        return
     for place, step in enumerate(trace.steps):
         content = written(step) or ((step.action_text or "") if step.action_kind == "reply" else "")
         before = [other for other in trace.steps[:place] if trace.succeeded(other)]
@@ -41,6 +43,8 @@ def values_from_memory(trace: Trace) -> Iterator[Trigger]:
 
 def is_memory(step: EvidenceStep) -> bool:
     """True for a look into the agent's own memory."""
+    if step.action_kind != "tool_call":
+        return False
     return step.tool_name in MEMORY_TOOLS or MEMORY.search(named_in(step)) is not None
 
 

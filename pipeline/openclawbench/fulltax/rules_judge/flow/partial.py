@@ -73,7 +73,7 @@ def failed_parts(trace: Trace) -> Iterator[Trigger]:
     well, and the reply does not tell."""
     for stretch in trace.stretches:
         reply = trace.final_reply(stretch, stretch[0])
-        if reply is None or not assertive(trace, reply):
+        if reply is None:
             continue
         steps = [step for step in stretch if step.step_id < reply.step_id]
         for place, step in enumerate(steps):
@@ -82,7 +82,7 @@ def failed_parts(trace: Trace) -> Iterator[Trigger]:
                 continue
             hit, label, number = found
             said = reply.action_text or ""
-            is_told = reserves(trace, reply, [label.strip()]) or re.search(rf"(?<!\d)0*{number}(?!\d)", said)
+            is_told = not assertive(trace, reply) or reserves(trace, reply, [label.strip()]) or re.search(rf"(?<!\d)0*{number}(?!\d)", said)
             if is_told or told_between(trace, stretch, step, reply) or went_well(steps[place + 1 :], label, number):
                 continue
             cited = (trace.quote(step, "reflection_text", hit), trace.action(step), trace.quote(reply, REPLY))
@@ -93,6 +93,8 @@ def failed_parts(trace: Trace) -> Iterator[Trigger]:
 
 def failed_part(step: EvidenceStep) -> tuple[Hit, str, str] | None:
     """The line in which an output says of one of several numbered things that it failed, its label and its number."""
+    if not FAILED_LINE.search(step.reflection_text or ""):
+        return None
     alike: dict[str, int] = {}
     failed: list[tuple[Hit, str, str]] = []
     start = 0

@@ -18,17 +18,19 @@ OUTPUT = re.compile(r"\bdry[- ]run\b|\bnothing (?:was|is|has been) (?:sent|writt
 
 def rehearsals_told_as_done(trace: Trace) -> Iterator[Trigger]:
     """A command ran only in the form that changes nothing, and the reply says that it is done."""
-    for stretch in trace.stretches:
+    rehearsals = [step for step in trace.steps if trace.succeeded(step) and is_rehearsal(step)]
+    rehearsed = {step.step_id for step in rehearsals}
+    for stretch in trace.stretches if rehearsals else ():
         reply = trace.final_reply(stretch, stretch[0])
         claim = completion_claim(trace, reply) if reply is not None else None
         if reply is None or claim is None:
             continue
-        steps = [step for step in trace.steps if step.step_id < reply.step_id and trace.succeeded(step)]
-        for step in steps:
-            if step.user_turn != reply.user_turn or not is_rehearsal(step) or is_wanted(trace, step, reply):
+        for step in rehearsals:
+            if step.user_turn != reply.user_turn or step.step_id > reply.step_id or is_wanted(trace, step, reply):
                 continue
             programs = set(heads(trace, shell_command(step)))
-            real = (other for other in steps if not is_rehearsal(other))
+            before = (other for other in trace.steps if other.step_id < reply.step_id and trace.succeeded(other))
+            real = (other for other in before if other.step_id not in rehearsed)
             if programs & {head for other in real for head in heads(trace, shell_command(other))}:
                 continue
             if not reserves(trace, reply, {program for program, _ in programs}, [], OF_A_SEARCH):
