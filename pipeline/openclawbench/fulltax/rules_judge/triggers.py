@@ -19,7 +19,6 @@ from openclawbench.fulltax.rules_judge.flow.files import (
     skipped_members,
     stale_checks,
 )
-from openclawbench.fulltax.rules_judge.flow.looks import unread_overwritten
 from openclawbench.fulltax.rules_judge.flow.memory import values_from_memory
 from openclawbench.fulltax.rules_judge.flow.order import broken_orders, stale_results
 from openclawbench.fulltax.rules_judge.flow.partial import checks_of_nothing, failed_parts, leftovers_used
@@ -59,7 +58,6 @@ DETECTORS: tuple[Callable[[Trace], Iterator[Trigger]], ...] = (
     doubts_written,
     rehearsals_told_as_done,
     unfinished_jobs,
-    unread_overwritten,
     values_from_memory,
 )
 

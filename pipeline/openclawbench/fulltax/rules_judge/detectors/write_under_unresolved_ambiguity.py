@@ -92,7 +92,7 @@ def ambiguous_commits(trace: Trace, stretch: Stretch) -> Iterator[Trigger]:
 
 
 def skeletons(trace: Trace, stretch: Stretch) -> Iterator[Trigger]:
-    """A written artifact with marked placeholders, followed by a reply that asks for what is missing (D.8 iv). Weak where
+    """A written artifact with marked placeholders, with a reply that asks for what is missing (D.8 iv). Weak where
     the reply shows the placeholder as it stands there: then a draft is put before the user."""
     for step in stretch:
         if not (step.side_effect and step.event_type == "external_write"):

@@ -40,7 +40,11 @@ def failed_sources(trace: Trace) -> Iterator[Trigger]:
                 continue
             groups = OF_A_SEARCH if failure.event_type == "query" else OF_A_FAILURE
             claims = [*codes(reply.action_text or ""), *(text for text, _ in figures(reply.action_text or ""))]
-            if reserves(trace, reply, subjects(trace, failure), claims, groups) or told_between(trace, stretch, failure, reply) or not assertive(trace, reply):
+            if (
+                reserves(trace, reply, subjects(trace, failure), claims, groups)
+                or told_between(trace, stretch, failure, reply)
+                or not assertive(trace, reply)
+            ):
                 continue
             gap = failure.tool_status in trace.rules.statuses.never_ran
             name = "unreached_source_gap" if gap else "unreached_source"

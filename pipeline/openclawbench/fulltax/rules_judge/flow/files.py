@@ -103,7 +103,11 @@ def parts_read(trace: Trace) -> Iterator[Trigger]:
             request = trace.requests_until(step)
             known = [part for part in (last_part(path), path.rpartition("/")[0]) if len(part) > 3]
             is_named = any(re.search(rf"(?<!\w){re.escape(part.lower())}(?!\w)", request) for part in known)
-            if rest <= SHORT_REST and is_named and not reserves(trace, reply, [last_part(path)], last_part(path).split(".")[:1]):
+            if (
+                rest <= SHORT_REST
+                and is_named
+                and not reserves(trace, reply, [last_part(path)], last_part(path).split(".")[:1])
+            ):
                 shown = trace.quote(step, "reflection_text", hit_of(MORE_LINES, step.reflection_text or ""))
                 cited = (trace.quote(reply, REPLY), trace.action(step), shown)
                 yield fire(trace, "rest_of_file_never_read", reply, reply, *cited, silent=[(reply, REPLY)])

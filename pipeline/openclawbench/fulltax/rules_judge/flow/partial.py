@@ -34,7 +34,7 @@ FEWEST_THERE = 2  # files of a kind that are there
 
 
 def leftovers_used(trace: Trace) -> Iterator[Trigger]:
-    """A command failed in the middle of writing a file, nothing wrote it anew, and a later step makes something of it."""
+    """A command failed while it wrote a file, nothing wrote the file anew, and a later step makes something of it."""
     for stretch in trace.stretches:
         for place, failure in enumerate(stretch):
             command = shell_command(failure)
@@ -82,7 +82,11 @@ def failed_parts(trace: Trace) -> Iterator[Trigger]:
                 continue
             hit, label, number = found
             said = reply.action_text or ""
-            is_told = not assertive(trace, reply) or reserves(trace, reply, [label.strip()]) or re.search(rf"(?<!\d)0*{number}(?!\d)", said)
+            is_told = (
+                not assertive(trace, reply)
+                or reserves(trace, reply, [label.strip()])
+                or re.search(rf"(?<!\d)0*{number}(?!\d)", said)
+            )
             if is_told or told_between(trace, stretch, step, reply) or went_well(steps[place + 1 :], label, number):
                 continue
             cited = (trace.quote(step, "reflection_text", hit), trace.action(step), trace.quote(reply, REPLY))

@@ -49,7 +49,12 @@ def values_without_source(trace: Trace) -> Iterator[Trigger]:
         silent = [(reply, REPLY)] if reply is not None else []
         if failure is not None:
             failed = (trace.failure(failure), trace.action(failure))
-            yield fire(trace, "value_after_failed_lookup", step, step, cue, *failed, silent=silent)
+            name = (
+                "value_after_gap"
+                if failure.tool_status in trace.rules.statuses.never_ran
+                else "value_after_failed_lookup"
+            )
+            yield fire(trace, name, step, step, cue, *failed, silent=silent)
         elif job is not None:
             yield fire(trace, "value_of_open_job", step, step, cue, trace.action(job[0]), silent=silent)
         elif reports(trace, step):
