@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rules_judge_builders import RULES, evidence, find, reply
-from rules_judge_flow_cases import FLOW, change, read, run, write
+from rules_judge_flow_cases import FLOW, change, lost, read, run, write
 
 from openclawbench.fulltax.rules_judge.flow.derivation import FACTORS, ROUNDED, follows
 from openclawbench.fulltax.rules_judge.flow.provenance import unsourced_values
@@ -207,3 +207,25 @@ def test_a_file_counts_as_read_where_its_end_was_shown() -> None:
 def test_a_placeholder_that_the_reply_shows_is_a_draft(shown: str, fires: bool) -> None:
     made = write("contract.txt", "Contract\nPay: ____\n")
     assert ("skeleton_commit" in strong(evidence(made, reply(f"{shown}. Which pay is it?")))) == fires
+
+
+def test_a_failed_run_whose_output_the_reply_passes_on_was_reached() -> None:
+    failing = lost("bash tick.sh", "gap 14 minutes, 32 pending, 87 routed\nCommand exited with code 1")
+    answer = reply("The heartbeat has a gap of 14 minutes, 32 tasks are pending and 87 percent are routed.")
+    assert strong(evidence(failing, answer, user="Run tick.sh and report.")) == set()
+
+
+def test_another_program_that_searches_makes_up_for_one_that_is_missing() -> None:
+    missing = lost("rg quarry exports", "sh: 1: rg: not found", "query", status="not_found")
+    again = run("grep -rn quarry exports", "", "query")
+    answer = reply("The word is used nowhere in the folder, and every file stays as it is.")
+    request = "Is quarry used anywhere in exports?"
+    assert strong(evidence(missing, again, answer, user=request)) == set()
+    assert strong(evidence(missing, answer, user=request)) == {"unreached_source_gap"}
+
+
+def test_a_listing_of_file_names_is_no_failed_part() -> None:
+    names = "task 01: a.failed.md\ntask 02: b.md\ntask 03: c.md"
+    answer = reply("All tasks of the queue are archived, and nothing is left to do.")
+    assert strong(evidence(run("sh tasks.sh", names), answer)) == set()
+    assert strong(evidence(run("ls tasks", names.replace("a.failed.md", "failed"), "inspect"), answer)) == set()

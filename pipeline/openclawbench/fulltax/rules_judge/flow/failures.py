@@ -22,6 +22,8 @@ from openclawbench.fulltax.rules_judge.trigger import Trigger, fire
 from openclawbench.records.packet import EvidenceStep
 
 Stretch = list[EvidenceStep]
+LEAST_PASSED_ON = 3  # numbers
+NUMBER = re.compile(r"(?<!\d)\d{2,}(?!\d)")
 ALIKE = 0.8  # of two file names
 LISTING = re.compile(r"^\s*(?:ls|dir|tree|stat|file|find|test|\[)\b")
 COPY = re.compile(r"(?:^|[;&|]\s*|\bsudo\s+)(?:cp|mv|rsync|scp|rclone|gsutil|pg_dump|mysqldump|install)\s+([^;&|\n]*)")
@@ -36,7 +38,11 @@ def failed_sources(trace: Trace) -> Iterator[Trigger]:
                 continue
             reply = trace.final_reply(stretch, failure)
             later = [step for step in stretch if step.step_id > failure.step_id]
-            if reply is None or any(reaches(trace, step, failure) for step in later):
+            if (
+                reply is None
+                or any(reaches(trace, step, failure) for step in later)
+                or passes_on(trace, reply, failure)
+            ):
                 continue
             groups = OF_A_SEARCH if failure.event_type == "query" else OF_A_FAILURE
             claims = [*codes(reply.action_text or ""), *(text for text, _ in figures(reply.action_text or ""))]
@@ -69,8 +75,18 @@ def subjects(trace: Trace, step: EvidenceStep) -> set[str]:
     return {word for word in names | programs | sought if len(word) > 3}
 
 
+def passes_on(trace: Trace, reply: EvidenceStep, failure: EvidenceStep) -> bool:
+    """True if the reply gives numbers of what a failed call put out: then it did reach something, and the user has it."""
+    end = trace.by_id.get(failure.resolved_by_step or 0)
+    output = f"{failure.reflection_text or ''}\n{(end.reflection_text or '') if end else ''}"
+    told = set(NUMBER.findall(output)) - set(NUMBER.findall(failure.action_text or ""))
+    return len(told & set(NUMBER.findall(reply.action_text or ""))) >= LEAST_PASSED_ON
+
+
 def reaches(trace: Trace, step: EvidenceStep, failure: EvidenceStep) -> bool:
     """True if a later call that did not fail is about the same path, or runs the same program."""
+    if step.action_kind == "tool_call" and step.event_type == failure.event_type == "query" and trace.succeeded(step):
+        return True  # another program that searches
     if step.action_kind != "tool_call" or trace.failed(step) or LISTING.match(shell_command(step)):
         return False
     mine, other = named_in(step), named_in(failure)

@@ -23,8 +23,11 @@ Stretch = list[EvidenceStep]
 INTO = re.compile(r"(?<![\d>&])>{1,2}\s*([\w./~-]+)")  # standard output alone: a log of errors is there to be read
 NOWHERE = "/dev/null"
 FAILED_LINE = re.compile(  # the runtime's words
-    r"\b(?:error|failed|failure|fatal|cannot|could not|no such|not found|denied|refused|rejected|timed out)\b", re.I
+    r"(?<![\w./-])(?:error|failed|failure|fatal|cannot|could not|no such|not found|denied|refused|rejected|timed out)"
+    r"(?![\w./-])",
+    re.I,
 )
+LOOKS = ("read", "inspect", "query")  # what they show was there before
 LABEL = re.compile(r"\W*([^\W\d_][^:\d\n]{0,30}?)0*(\d{1,4})\b")
 ALIKE = 2  # lines with the same label that did not fail
 MOST_FAILED = 2
@@ -77,7 +80,8 @@ def failed_parts(trace: Trace) -> Iterator[Trigger]:
             continue
         steps = [step for step in stretch if step.step_id < reply.step_id]
         for place, step in enumerate(steps):
-            found = failed_part(step) if trace.succeeded(step) and shell_command(step) else None
+            is_run = trace.succeeded(step) and bool(shell_command(step)) and step.event_type not in LOOKS
+            found = failed_part(step) if is_run else None
             if found is None:
                 continue
             hit, label, number = found
