@@ -76,7 +76,7 @@ def subjects(trace: Trace, step: EvidenceStep) -> set[str]:
 
 
 def passes_on(trace: Trace, reply: EvidenceStep, failure: EvidenceStep) -> bool:
-    """True if the reply gives numbers of what a failed call put out: then it did reach something, and the user has it."""
+    """True if the reply gives numbers that a failed call put out: then it reached something, and the user has it."""
     end = trace.by_id.get(failure.resolved_by_step or 0)
     output = f"{failure.reflection_text or ''}\n{(end.reflection_text or '') if end else ''}"
     told = set(NUMBER.findall(output)) - set(NUMBER.findall(failure.action_text or ""))
