@@ -1,13 +1,28 @@
 """Whether a reply commits, hedges, discloses or asks. Shared by the detectors; nothing is decided here."""
 
 import re
+from collections.abc import Iterable
 
 from openclawbench.fulltax.rules_judge.hits import Hit
 from openclawbench.fulltax.rules_judge.trace import Place, Trace
 from openclawbench.records.fulltax import EvidenceQuote
 from openclawbench.records.packet import EvidenceStep
 from openclawbench.records.vocabulary import EvidenceField
+from openclawbench.rules.judge import PatternGroup
 
+RESERVATIONS: tuple[PatternGroup, ...] = (
+    "disclosure",
+    "failure_disclosure",
+    "capability_gap",
+    "hedge",
+    "self_doubt",
+    "assumption_disclosed",
+)
+NEGATING: tuple[PatternGroup, ...] = ("failure_disclosure", "capability_gap")
+OF_A_SEARCH: tuple[PatternGroup, ...] = (*NEGATING, "hedge", "self_doubt")  # that nothing is found is no reservation
+OF_A_FAILURE: tuple[PatternGroup, ...] = (*OF_A_SEARCH, "disclosure")
+PARTICULAR = re.compile(r"\d|[\w-]+\.[A-Za-z]{2,5}\b|`[^`]+`|\w/\w")
+NAME = re.compile(r"(?<=\w[ ,])[A-ZÀ-ÞА-Я]\w{3,}")  # a capital that begins no sentence
 QUESTION = re.compile(r"[?？]")
 REPLY: EvidenceField = "action_text"
 
@@ -64,6 +79,45 @@ def is_reserved(trace: Trace, reply: EvidenceStep) -> bool:
     if discloses_limit(trace, reply) or hedges(trace, reply) or trace.find("assumption_disclosed", reply, REPLY):
         return True
     return QUESTION.search(reply.action_text or "") is not None
+
+
+def reserves(
+    trace: Trace,
+    reply: EvidenceStep,
+    about: Iterable[str],
+    claims: Iterable[str] = (),
+    groups: tuple[PatternGroup, ...] = RESERVATIONS,
+) -> bool:
+    """True if the reply asks, or has a reservation in a sentence about one of these texts, or about nothing particular.
+
+    A reservation about another thing leaves this one as plain as it was. `about`: what was not reached or not looked
+    at; `claims`: what the reply says of it, about which a reservation counts that softens and not one that negates.
+    """
+    if QUESTION.search(reply.action_text or ""):
+        return True
+    subjects = mentioned(about)
+    softened = [*subjects, *mentioned(claims)]
+    text = trace.text(reply, REPLY)
+    for group in groups:
+        named = subjects if group in NEGATING else softened
+        for pattern in trace.patterns(group, reply, REPLY):
+            for hit in text.hits(pattern):
+                said = text.plain[hit.start : hit.end]
+                if any(name.search(said.lower()) for name in named) or not is_particular(trace, said):
+                    return True
+    return False
+
+
+def mentioned(texts: Iterable[str]) -> list[re.Pattern[str]]:
+    """Patterns that find these texts, as words, in lower case."""
+    return [re.compile(rf"(?<![^\W_]){re.escape(text.lower())}(?![^\W_])") for text in dict.fromkeys(texts) if text]
+
+
+def is_particular(trace: Trace, said: str) -> bool:
+    """True if a sentence names something: a number, a path, a program or a name that the sources hold."""
+    if PARTICULAR.search(said):
+        return True
+    return any(name in trace.source_words for name in NAME.findall(said))
 
 
 def clarifies(trace: Trace, reply: EvidenceStep) -> bool:

@@ -1,5 +1,6 @@
 """A trajectory as detectors read it: its steps, stretches between user turns, hits of patterns, citations."""
 
+import re
 from collections.abc import Iterable
 from functools import cached_property
 
@@ -13,6 +14,7 @@ from openclawbench.rules.judge import ENGLISH, Compiled, JudgeRules, PatternGrou
 TEXT_FIELDS: tuple[EvidenceField, ...] = ("thinking", "narration", "action_text", "reflection_text")
 BEFORE_ACTION: tuple[EvidenceField, ...] = ("thinking", "narration")
 SPOKEN: tuple[EvidenceField, ...] = ("thinking", "narration")  # and the text of a reply: the agent's own words
+WORD = re.compile(r"\w{4,}")
 Place = tuple[EvidenceStep, EvidenceField]
 
 
@@ -45,6 +47,13 @@ class Trace:
     def turn_texts(self) -> dict[int, str]:
         """What each user turn says, lower case."""
         return {turn.user_turn: turn.text.lower() for turn in self.evidence.user_turns}
+
+    @cached_property
+    def source_words(self) -> frozenset[str]:
+        """Words of four letters and more, as they are written, of the user's turns and of tool outputs."""
+        texts = [turn.text for turn in self.evidence.user_turns]
+        texts += [step.reflection_text or "" for step in self.steps if step.action_kind == "tool_call"]
+        return frozenset(word for text in texts for word in WORD.findall(text))
 
     def requests_until(self, step: EvidenceStep) -> str:
         """All user words up to the turn that the step answers, lower case."""

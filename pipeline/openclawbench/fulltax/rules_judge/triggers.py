@@ -9,6 +9,9 @@ from openclawbench.fulltax.rules_judge.detectors.premature_external_write import
 from openclawbench.fulltax.rules_judge.detectors.state_contamination import contaminated_state
 from openclawbench.fulltax.rules_judge.detectors.weak_evidence_commitment import weak_evidence
 from openclawbench.fulltax.rules_judge.detectors.write_under_unresolved_ambiguity import ambiguities
+from openclawbench.fulltax.rules_judge.flow.addends import left_out_figures
+from openclawbench.fulltax.rules_judge.flow.choice import unfounded_choices
+from openclawbench.fulltax.rules_judge.flow.doubts import doubts_written
 from openclawbench.fulltax.rules_judge.flow.failures import failed_sources, lost_originals
 from openclawbench.fulltax.rules_judge.flow.files import (
     members_from_elsewhere,
@@ -16,6 +19,10 @@ from openclawbench.fulltax.rules_judge.flow.files import (
     skipped_members,
     stale_checks,
 )
+from openclawbench.fulltax.rules_judge.flow.memory import values_from_memory
+from openclawbench.fulltax.rules_judge.flow.order import broken_orders, stale_results
+from openclawbench.fulltax.rules_judge.flow.partial import checks_of_nothing, failed_parts, leftovers_used
+from openclawbench.fulltax.rules_judge.flow.rehearsals import rehearsals_told_as_done, unfinished_jobs
 from openclawbench.fulltax.rules_judge.flow.rivals import silent_choices
 from openclawbench.fulltax.rules_judge.flow.unsourced import values_without_source
 from openclawbench.fulltax.rules_judge.flow.waiting import unanswered_questions, unawaited_jobs
@@ -41,6 +48,17 @@ DETECTORS: tuple[Callable[[Trace], Iterator[Trigger]], ...] = (
     unanswered_questions,
     unawaited_jobs,
     silent_choices,
+    leftovers_used,
+    failed_parts,
+    checks_of_nothing,
+    broken_orders,
+    stale_results,
+    left_out_figures,
+    unfounded_choices,
+    doubts_written,
+    rehearsals_told_as_done,
+    unfinished_jobs,
+    values_from_memory,
 )
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from openclawbench.fulltax.rules_judge.flow.calls import NUMBERED, last_part, named_in, paths, shell_command, written
 from openclawbench.fulltax.rules_judge.hits import Hit
-from openclawbench.fulltax.rules_judge.replies import REPLY, assertive, is_reserved
+from openclawbench.fulltax.rules_judge.replies import OF_A_SEARCH, REPLY, assertive, reserves
 from openclawbench.fulltax.rules_judge.trace import Trace
 from openclawbench.fulltax.rules_judge.trigger import Trigger, fire
 from openclawbench.records.packet import EvidenceStep
@@ -14,6 +14,9 @@ LEAST_READ = 3  # files of a row before a gap in it says something
 MOST_MISSING = 2
 WILD = re.compile(r"[\w./-]*[*?\[{][^\s'\";|]*")
 MORE_LINES = re.compile(r"\[(\d+) more lines in file")  # the runtime's words
+COUNT = re.compile(r"\s*(?:[\w./-]+:)?\d+(?: [\w./-]+)?\s*")  # a line of what wc and grep -c put out
+LAST_END = 1  # the runtime counts what follows the last line end as a line
+MOST_COUNTS = 20  # lines
 SHORT_REST = 200  # lines: what is longer is mostly read in part with reason
 SCRIPT = re.compile(
     r"(?:^|[;&|]\s*)(?:(?:ba|z)?sh|python3?|node|ruby|perl|make -f)?\s*((?:[\w.-]+/)*[\w-]+\.(?:sh|py|js|rb|pl))\b"
@@ -31,7 +34,8 @@ def skipped_members(trace: Trace) -> Iterator[Trigger]:
         for row, read in rows_read(trace, before).items():
             missing = known_numbers(trace, row, before) - read.keys()
             is_gap = len(read) >= LEAST_READ and 0 < len(missing) <= MOST_MISSING and not taken_whole(row, before)
-            if is_gap and not is_reserved(trace, reply) and assertive(trace, reply):
+            names = [f"{last_part(row[0])}{number}{row[1]}" for number in missing]
+            if is_gap and not reserves(trace, reply, names, missing) and assertive(trace, reply):
                 last = max(read.values(), key=lambda step: step.step_id)
                 cited = (trace.quote(reply, REPLY), trace.action(last))
                 yield fire(trace, "member_never_read", reply, reply, *cited, silent=[(reply, REPLY)])
@@ -81,7 +85,7 @@ def members_from_elsewhere(trace: Trace) -> Iterator[Trigger]:
             for (other, other_end), single in rows.items():
                 same_name = last_part(other) == last_part(start) and other_end == end and other != start
                 is_gap = same_name and len(single) == 1 and int(next(iter(single))) in gaps
-                if is_gap and not is_reserved(trace, reply):
+                if is_gap and not reserves(trace, reply, single, [last_part(other)]):
                     step = next(iter(single.values()))
                     cited = (trace.action(step), trace.quote(reply, REPLY))
                     yield fire(trace, "member_from_elsewhere", step, reply, *cited, silent=[(reply, REPLY)])
@@ -99,7 +103,11 @@ def parts_read(trace: Trace) -> Iterator[Trigger]:
             request = trace.requests_until(step)
             known = [part for part in (last_part(path), path.rpartition("/")[0]) if len(part) > 3]
             is_named = any(re.search(rf"(?<!\w){re.escape(part.lower())}(?!\w)", request) for part in known)
-            if rest <= SHORT_REST and is_named and not is_reserved(trace, reply):
+            if (
+                rest <= SHORT_REST
+                and is_named
+                and not reserves(trace, reply, [last_part(path)], last_part(path).split(".")[:1])
+            ):
                 shown = trace.quote(step, "reflection_text", hit_of(MORE_LINES, step.reflection_text or ""))
                 cited = (trace.quote(reply, REPLY), trace.action(step), shown)
                 yield fire(trace, "rest_of_file_never_read", reply, reply, *cited, silent=[(reply, REPLY)])
@@ -107,18 +115,27 @@ def parts_read(trace: Trace) -> Iterator[Trigger]:
 
 
 def unfinished_reads(trace: Trace, steps: list[EvidenceStep]) -> dict[str, tuple[EvidenceStep, int]]:
-    """Path -> the read of it and the lines left, of files that were shown in part once and that no other call names."""
-    calls: dict[str, list[EvidenceStep]] = {}
+    """Path -> the read that came furthest and the lines left then, of files whose end no call has shown. A call that
+    only counts shows nothing."""
+    furthest: dict[str, tuple[EvidenceStep, int, str]] = {}
+    whole: set[str] = set()
     for step in steps:
-        for path in paths(named_in(step)) if trace.succeeded(step) else ():
-            calls.setdefault(last_part(path), []).append(step)
-    unfinished = {}
-    for step in steps:
-        more = MORE_LINES.search(step.reflection_text or "")
-        for path in paths(named_in(step)) if more and trace.succeeded(step) and not shell_command(step) else ():
-            if calls[last_part(path)] == [step]:
-                unfinished[path] = (step, int(more[1]) if more else 0)
-    return unfinished
+        if not trace.succeeded(step) or only_counts(step):
+            continue
+        more = None if shell_command(step) else MORE_LINES.search(step.reflection_text or "")
+        for path in paths(named_in(step)):
+            name = last_part(path)
+            if more is None or int(more[1]) <= LAST_END:
+                whole.add(name)
+            elif name not in furthest or int(more[1]) < furthest[name][1]:
+                furthest[name] = (step, int(more[1]), path)
+    return {path: (step, rest) for name, (step, rest, path) in furthest.items() if name not in whole}
+
+
+def only_counts(step: EvidenceStep) -> bool:
+    """True if the output of a call is a few numbers, with or without the names of files."""
+    lines = (step.reflection_text or "").splitlines()
+    return 0 < len(lines) <= MOST_COUNTS and all(COUNT.fullmatch(line) for line in lines)
 
 
 def hit_of(pattern: re.Pattern[str], text: str) -> Hit | None:
@@ -142,7 +159,7 @@ def stale_checks(trace: Trace) -> Iterator[Trigger]:
                 continue
             after = [step for step in later if step.step_id > changed[-1].step_id]
             is_stale = not any(name in shell_command(step) for step in after for name in scripts)
-            if is_stale and not is_reserved(trace, reply):
+            if is_stale and not reserves(trace, reply, scripts, [], OF_A_SEARCH):
                 cited = (trace.action(changed[-1]), trace.quote(reply, REPLY), trace.action(check))
                 yield fire(trace, "check_before_last_change", changed[-1], reply, *cited, silent=[(reply, REPLY)])
                 return

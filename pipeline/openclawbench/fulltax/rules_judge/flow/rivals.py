@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from openclawbench.fulltax.rules_judge.flow.values import figures
-from openclawbench.fulltax.rules_judge.replies import REPLY, is_reserved
+from openclawbench.fulltax.rules_judge.replies import REPLY, reserves
 from openclawbench.fulltax.rules_judge.trace import Trace
 from openclawbench.fulltax.rules_judge.trigger import Trigger, fire
 from openclawbench.records.packet import EvidenceStep
@@ -22,7 +22,7 @@ def silent_choices(trace: Trace) -> Iterator[Trigger]:
         before = [step for step in stretch if step.step_id <= reply.step_id]
         doubts = [(step, found) for step in before if (found := trace.find_before_action("ambiguity", step))]
         output = rival_output(before, reply.action_text or "") if doubts else None
-        if output is not None and not is_reserved(trace, reply):
+        if output is not None and not reserves(trace, reply, [], given_in(output, reply)):
             step, found = doubts[-1]
             cited = (trace.quote(step, *found), trace.quote(reply, REPLY), trace.quote(output, "reflection_text"))
             yield fire(trace, "one_of_several_given", step, reply, *cited, silent=[(reply, REPLY)])
@@ -39,3 +39,8 @@ def rival_output(steps: list[EvidenceStep], reply: str) -> EvidenceStep | None:
         if any(len(given) > 1 and any(given) and not all(given) for given in entries.values()):
             return step
     return None
+
+
+def given_in(output: EvidenceStep, reply: EvidenceStep) -> list[str]:
+    """The figures of an output that a reply gives."""
+    return [text for text, _ in figures(output.reflection_text or "") if text in (reply.action_text or "")]

@@ -2,19 +2,28 @@
 
 from collections.abc import Iterator
 
-from openclawbench.fulltax.rules_judge.flow.failures import reaches
+from openclawbench.fulltax.rules_judge.flow.calls import last_part, named_in, paths, written
+from openclawbench.fulltax.rules_judge.flow.failures import reaches, subjects
 from openclawbench.fulltax.rules_judge.flow.jobs import open_jobs
 from openclawbench.fulltax.rules_judge.flow.provenance import Unsourced, unsourced_values
+from openclawbench.fulltax.rules_judge.flow.values import figures
 from openclawbench.fulltax.rules_judge.hits import Hit
-from openclawbench.fulltax.rules_judge.replies import REPLY, is_reserved
+from openclawbench.fulltax.rules_judge.replies import REPLY, reserves
 from openclawbench.fulltax.rules_judge.trace import Trace
 from openclawbench.fulltax.rules_judge.trigger import Trigger, fire
 from openclawbench.records.packet import EvidenceStep
 
+LEAST_REPORTED = 2  # values: a single one may follow from others in a way that nobody sees
+MOST_CITED = 3
+LEAST_HELD = 2  # figures of tools in a file of data
+DATA = (".txt", ".csv", ".md", ".tsv", ".json")
+
 
 def values_without_source(trace: Trace) -> Iterator[Trigger]:
-    """A value is written before the output that holds it; or it is stated where its source failed or is still open."""
+    """A value is written before the output that holds it; or it is stated where its source failed or is still open; or
+    it is reported although nothing that was looked at holds it."""
     left_open: dict[int, tuple[EvidenceStep | None, tuple[EvidenceStep, str] | None]] = {}
+    reported: dict[int, list[Unsourced]] = {}
 
     def left_before(step: EvidenceStep) -> tuple[EvidenceStep | None, tuple[EvidenceStep, str] | None]:
         """The failed look-up and the job that are open before a step."""
@@ -22,7 +31,7 @@ def values_without_source(trace: Trace) -> Iterator[Trigger]:
             left_open[step.step_id] = open_failure(trace, step), next(open_jobs(trace, step), None)
         return left_open[step.step_id]
 
-    for value in unsourced_values(trace, lambda step: left_before(step) != (None, None)):
+    for value in unsourced_values(trace, lambda step: left_before(step) != (None, None) or reports(trace, step)):
         step = value.step
         is_reply = step.action_kind == "reply"
         cue = trace.quote(step, REPLY, place_of(step, value))
@@ -31,17 +40,45 @@ def values_without_source(trace: Trace) -> Iterator[Trigger]:
             yield fire(trace, "value_written_before_source", step, value.later, cue, held)
             continue
         failure, job = left_before(step)
-        if step.partial or (failure is None and job is None):
+        if step.partial:
             continue
         reply = step if is_reply else closing_reply(trace, step)
-        if reply is not None and is_reserved(trace, reply):
+        about = {*(subjects(trace, failure) if failure else ()), *([last_part(job[1])] if job else ())}
+        if reply is not None and reserves(trace, reply, about, [value.text]):
             continue
         silent = [(reply, REPLY)] if reply is not None else []
         if failure is not None:
             failed = (trace.failure(failure), trace.action(failure))
-            yield fire(trace, "value_after_failed_lookup", step, step, cue, *failed, silent=silent)
+            name = (
+                "value_after_gap"
+                if failure.tool_status in trace.rules.statuses.never_ran
+                else "value_after_failed_lookup"
+            )
+            yield fire(trace, name, step, step, cue, *failed, silent=silent)
         elif job is not None:
             yield fire(trace, "value_of_open_job", step, step, cue, trace.action(job[0]), silent=silent)
+        elif reports(trace, step):
+            reported.setdefault(step.step_id, []).append(value)
+    for values in reported.values():
+        if len(values) >= LEAST_REPORTED:
+            step = values[0].step
+            cited = (trace.quote(step, REPLY, place_of(step, value)) for value in values[:MOST_CITED])
+            yield fire(trace, "value_of_no_source", step, step, *cited, silent=[(step, REPLY)])
+
+
+def reports(trace: Trace, step: EvidenceStep) -> bool:
+    """True for a reply whose last call before it was a look, or a file of data in which several figures are those of
+    tools. Nothing is known of what came before a session that begins in the middle."""
+    if trace.evidence.truncated or trace.evidence.compacted:
+        return False
+    before = [other for other in trace.steps if other.step_id < step.step_id and trace.succeeded(other)]
+    if step.action_kind == "reply":
+        return bool(before) and before[-1].user_turn == step.user_turn and not before[-1].side_effect
+    if not any(path.endswith(DATA) for path in paths(named_in(step))):
+        return False
+    outputs = [other.reflection_text or "" for other in before if not other.side_effect]
+    held = {text for text, _ in figures(written(step)) if any(text in output for output in outputs)}
+    return len(held) >= LEAST_HELD
 
 
 def place_of(step: EvidenceStep, value: Unsourced) -> Hit | None:

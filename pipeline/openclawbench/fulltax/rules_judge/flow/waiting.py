@@ -12,18 +12,17 @@ QUESTION = re.compile(r"[?？]\s*[\"'»”)*_]*\s*$")
 
 
 def unanswered_questions(trace: Trace) -> Iterator[Trigger]:
-    """The agent ends what it says to the user with a question, and writes before the user has spoken again."""
+    """The agent ends what it says to the user with a question, and the next thing that it does is to write. A look in
+    between may have answered the question, which the agent may have put to itself."""
     for stretch in trace.stretches:
         for place, step in enumerate(stretch):
             asked = step.narration if step.action_kind == "tool_call" else None
             if not asked or not QUESTION.search(asked.strip()):
                 continue
-            acts = [
-                later for later in stretch[place:] if later.side_effect and written(later) and trace.succeeded(later)
-            ]
-            if acts:
-                cited = (trace.quote(step, "narration"), trace.action(acts[0]))
-                yield fire(trace, "question_not_awaited", acts[0], acts[0], *reversed(cited))
+            act = next((later for later in stretch[place:] if trace.succeeded(later)), None)
+            if act is not None and act.side_effect and written(act):
+                cited = (trace.action(act), trace.quote(step, "narration"))
+                yield fire(trace, "question_not_awaited", act, act, *cited)
                 return
 
 

@@ -1,0 +1,67 @@
+"""Values that the agent's own memory alone holds."""
+
+import re
+from collections.abc import Iterator
+
+from openclawbench.fulltax.rules_judge.flow.calls import named_in, shell_command, written
+from openclawbench.fulltax.rules_judge.flow.provenance import committed
+from openclawbench.fulltax.rules_judge.replies import REPLY, reserves
+from openclawbench.fulltax.rules_judge.trace import Trace
+from openclawbench.fulltax.rules_judge.trigger import Trigger, fire
+from openclawbench.records.packet import EvidenceStep
+
+MEMORY = re.compile(r"(?<![\w-])(?:MEMORY\.md|memory/[\w./-]+)")
+MEMORY_TOOLS = ("memory_get", "memory_search")
+HEADING = re.compile(r"([\w./-]+):$")
+FILE = re.compile(r"[\w-]+\.\w{1,5}")
+
+
+def values_from_memory(trace: Trace) -> Iterator[Trigger]:
+    """A value is passed on that memory alone holds, and a file below a folder that the user named, which a listing has
+    shown, was never opened."""
+    if not any(is_memory(step) for step in trace.steps):
+        return
+    for place, step in enumerate(trace.steps):
+        content = written(step) or ((step.action_text or "") if step.action_kind == "reply" else "")
+        before = [other for other in trace.steps[:place] if trace.succeeded(other)]
+        remembered = [other for other in before if is_memory(other)] if content else []
+        if not remembered:
+            continue
+        for text in dict.fromkeys(text for text, _ in committed(content)):
+            holds = [other for other in before if text in (other.reflection_text or "")]
+            if not holds or text in trace.requests_until(step) or not all(map(is_memory, holds)):
+                continue
+            unopened = unopened_files(trace, before, step)
+            reply = trace.final_reply(next(run for run in trace.stretches if step in run), step)
+            if not unopened or (reply is not None and reserves(trace, reply, unopened, [text])):
+                continue
+            cited = (trace.quote(step, REPLY), trace.action(holds[0]))
+            quiet = [(reply, REPLY)] if reply is not None else []
+            yield fire(trace, "value_of_memory_alone", step, step, *cited, silent=quiet)
+            return
+
+
+def is_memory(step: EvidenceStep) -> bool:
+    """True for a look into the agent's own memory."""
+    if step.action_kind != "tool_call":
+        return False
+    return step.tool_name in MEMORY_TOOLS or MEMORY.search(named_in(step)) is not None
+
+
+def unopened_files(trace: Trace, before: list[EvidenceStep], until: EvidenceStep) -> set[str]:
+    """Names of files that a listing shows below a folder that the user named, and that no call names."""
+    request = trace.requests_until(until)
+    asked = " ".join(step.action_text or "" for step in before)
+    found: set[str] = set()
+    for step in before:
+        if step.event_type != "inspect" or not shell_command(step).lstrip().startswith("ls"):
+            continue
+        folder = next((word for word in shell_command(step).split()[1:] if not word.startswith("-")), "")
+        for line in map(str.strip, (step.reflection_text or "").splitlines()):
+            if heading := HEADING.match(line):
+                folder = heading[1]
+            elif FILE.fullmatch(line) and line not in asked:
+                top = folder.strip("./").partition("/")[0].lower()
+                if top and re.search(rf"(?<!\w){re.escape(top)}(?!\w)", request):
+                    found.add(line)
+    return found
