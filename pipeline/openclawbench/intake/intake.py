@@ -119,19 +119,19 @@ class Intake:
 
     def contents(self, entries: list[RawEntry], errors: list[str | None]) -> Iterator[bytes | mmap | None]:
         """The bytes of files one after the other; `errors` gets why there are none."""
-        whole = lru_cache(maxsize=1)(reading(self.raw, entries))
+        read_file = lru_cache(maxsize=1)(reading(self.raw, entries))
         for entry in entries:
-            content, error = self.content(entry, whole)
+            content, error = self.content(entry, read_file)
             errors.append(error)
             yield content
 
     def content(
-        self, entry: RawEntry, whole: Callable[[str], tuple[bytes | mmap, Stamp | None]]
+        self, entry: RawEntry, read_file: Callable[[str], tuple[bytes | mmap, Stamp | None]]
     ) -> tuple[bytes | mmap | None, str | None]:
         """The bytes of a file, or why there are none. A file that changed or vanished since the scan is an unreadable
         one, not a wrong one.
 
-        `whole` keeps the file read last, so that one of many sessions is not read again for each of them.
+        `read_file` keeps the file read last, so that one of many sessions is not read again for each of them.
         """
         content: bytes | mmap | None = None
         error, stamp = entry.error, None
@@ -142,7 +142,7 @@ class Intake:
                 if entry.member is not None and entry.length is None:
                     content = entry_content(self.raw, entry.path, entry.member, 0, None)
                 else:
-                    content, stamp = whole(entry.path)
+                    content, stamp = read_file(entry.path)
             except (OSError, ValueError, BrokenStore, StopIteration) as failure:
                 error = str(failure)
             if content is not None and entry.length is not None:

@@ -74,8 +74,8 @@ class Copy:
         weakref.finalize(self, removed, folder, os.getpid())
         self.file = folder / name.rpartition("/")[2]
         beside = {f"{name}{suffix}": self.file.with_name(self.file.name + suffix) for suffix in BESIDE}
-        there = raw.names(name.rpartition("/")[0])
-        wanted = {name: self.file, **{value: path for value, path in beside.items() if path.name in there}}
+        stored_names = raw.names(name.rpartition("/")[0])
+        wanted = {name: self.file, **{value: path for value, path in beside.items() if path.name in stored_names}}
         raw.fetch(wanted, wanted.values())
 
     @staticmethod

@@ -65,8 +65,8 @@ def read_oracles(
 
 
 def name_unused(oracle_input: OracleInput, files: OracleFiles) -> None:
-    """Name what lies in the oracle folder and says nothing: one warning, where not all of it lies in every tree; what
-    the evaluator leaves in every tree is one entry a kind."""
+    """Record the files of the oracle folder that give no outcome. Files that the evaluator leaves in every tree get one
+    entry a kind; the others get an entry each and one warning together."""
     expected: dict[str, list[Unused]] = defaultdict(list)
     for unused in files.others:
         if unused.expected:
@@ -74,11 +74,11 @@ def name_unused(oracle_input: OracleInput, files: OracleFiles) -> None:
         else:
             message = f"{unused.name}: {unused.why}"
             oracle_input.unused.append({"reason": NOT_USED, "file": unused.name, "line": None, "message": message})
-    for why, left in expected.items():
-        names = ", ".join(unused.name for unused in left[:NAMED])
-        more = f" and {len(left) - NAMED} more" if left[NAMED:] else ""
+    for why, entries in expected.items():
+        names = ", ".join(unused.name for unused in entries[:NAMED])
+        more = f" and {len(entries) - NAMED} more" if entries[NAMED:] else ""
         message = f"{names}{more}: {why}. The evaluator leaves such files in every tree."
-        oracle_input.unused.append({"reason": NOT_USED, "file": left[0].name, "line": None, "message": message})
+        oracle_input.unused.append({"reason": NOT_USED, "file": entries[0].name, "line": None, "message": message})
     strange = [other for other in files.others if not other.expected]
     if strange:
         more = f", and {len(strange) - NAMED} more (the coverage report's JSON names all)" if strange[NAMED:] else ""

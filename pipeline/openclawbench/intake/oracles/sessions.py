@@ -73,8 +73,8 @@ class SessionNames:
             return None
         path = f"/{folder}/{name}"
         known = self.paths.get((source_model, name), ())
-        whole = [name for name in known if path.endswith(f"/{name}")]
-        fitting = sorted(whole, key=len)[-1:] or [name for name in known if f"/{name}".endswith(path)]
+        suffixes = [name for name in known if path.endswith(f"/{name}")]
+        fitting = sorted(suffixes, key=len)[-1:] or [name for name in known if f"/{name}".endswith(path)]
         return fitting[0] if len(fitting) == 1 else None
 
     def of_id(self, source_model: str, session_id: str) -> int:
