@@ -352,10 +352,10 @@ def because(batch: dict[str, Any]) -> str:
 def batched_row(
     name: str, options: RequestOptions, task: QuestionTask, request: ChatRequest, corrects: bytes | None
 ) -> tuple[Any, ...]:
-    """The part of a request that keeping its answer needs."""
+    """The values of a request that are stored until its answer arrives."""
     question = task.question
-    ours = (request.model, question.trajectory_id, request.packet_sha256, request.bytes)
-    return (request.key, name, question.stage, *ours, options.text, corrects)
+    request_values = (request.model, question.trajectory_id, request.packet_sha256, request.bytes)
+    return (request.key, name, question.stage, *request_values, options.text, corrects)
 
 
 def open_requests(ledger: Ledger) -> int:

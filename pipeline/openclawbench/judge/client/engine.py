@@ -328,8 +328,8 @@ class Engine:
     async def sleep(self, seconds: float) -> None:
         """Sleep; raise RunStopped if the run stops meanwhile."""
         end = time.monotonic() + seconds
-        while (left := end - time.monotonic()) > 0.0:
-            await asyncio.sleep(min(left, LONGEST_SLEEP_S))
+        while (remaining := end - time.monotonic()) > 0.0:
+            await asyncio.sleep(min(remaining, LONGEST_SLEEP_S))
             self.check_running()
 
     def adapt_options(self, rejection: RejectedRequest, options: RequestOptions, request: ChatRequest) -> None:
