@@ -64,9 +64,9 @@ class RayCore:
                     task = waiting.popleft()
                     flying[remote.remote(shared, task)] = task
                     begun(task)
-                done, _ = ray.wait([*flying], num_returns=1, timeout=LOOK_S)
+                finished, _ = ray.wait([*flying], num_returns=1, timeout=LOOK_S)
                 raise_noted()
-                for reference in done:
+                for reference in finished:
                     yield flying.pop(reference), result_of(ray, reference)
 
 
