@@ -146,8 +146,8 @@ class StepRows:
             first.setdefault(step["user_turn"] or 0, step["step_id"])
         after: int | None = None
         for turn in reversed(self.user_turns):
-            here = first.get(turn["user_turn"])
-            after = here if after is None else after if here is None else min(here, after)
+            first_step = first.get(turn["user_turn"])
+            after = first_step if after is None else after if first_step is None else min(first_step, after)
             turn["before_step"] = after
 
 

@@ -37,7 +37,7 @@ class Packed:
     def __init__(self) -> None:
         self.parts: list[bytes] = []  # Parquet
         self.height = 0  # steps in them
-        self.left = 0  # rows at the head of the builder's list that are packed already
+        self.packed_rows = 0  # rows at the head of the builder's list that are packed already
         self.raw_bytes = 0
 
     def take_over(self, steps: list[Row], raw_bytes: int, rules: NormalizeRules) -> None:
@@ -46,9 +46,9 @@ class Packed:
         if self.raw_bytes < AT_ONCE:
             return
         self.raw_bytes = 0
-        self.pack(from_records(steps[self.left :], Step))
-        steps[self.left :] = kept(steps, self.left, rules)
-        self.left = len(steps)
+        self.pack(from_records(steps[self.packed_rows :], Step))
+        steps[self.packed_rows :] = kept(steps, self.packed_rows, rules)
+        self.packed_rows = len(steps)
 
     def pack(self, steps: pl.DataFrame) -> None:
         """Keep steps as a part."""
@@ -59,7 +59,7 @@ class Packed:
 
     def finish(self, steps: list[Row]) -> "PackedSteps":
         """Every step, given the builder's list at the end: its rows may know by now what the packed ones did not."""
-        self.pack(from_records(steps[self.left :], Step))
+        self.pack(from_records(steps[self.packed_rows :], Step))
         later = {name: {step["step_id"]: step[name] for step in steps if step[name] is not None} for name in LATER}
         return PackedSteps(self.parts, self.height, later)
 

@@ -95,15 +95,15 @@ class OpenClaw(Source):
         for name, value in (run.get("index") or {}).items():
             index = index or dict.fromkeys(RunContext.model_fields)
             index[name] = value if index[name] is None else index[name]
-        made = {"index": index, "sidecar": first_prompt(sidecars.get("sidecar")), "outcomes": run.get("outcomes")}
-        made["task"], made["run_faults"] = run.get("task"), run.get("faults")
-        made[NATIVE_NAME] = native_name(sidecars.get("printed"), session_id)
-        made[harbor.TRIAL] = harbor.trial_of(path, sidecars)
-        return {key: values for key, values in made.items() if values}
+        context = {"index": index, "sidecar": first_prompt(sidecars.get("sidecar")), "outcomes": run.get("outcomes")}
+        context["task"], context["run_faults"] = run.get("task"), run.get("faults")
+        context[NATIVE_NAME] = native_name(sidecars.get("printed"), session_id)
+        context[harbor.TRIAL] = harbor.trial_of(path, sidecars)
+        return {key: values for key, values in context.items() if values}
 
     def describe_use(self, first: Any, path: str, sidecars: dict[str, Any], context: dict[str, Any]) -> dict[str, str]:
         session_id = text_of(first.get("id")) if isinstance(first, dict) else None
-        taken = {
+        is_used = {
             "index": session_id in (sidecars.get("index") or {}),
             "sidecar": bool(context.get("sidecar")),
             "printed": NATIVE_NAME in context,
@@ -111,7 +111,9 @@ class OpenClaw(Source):
         }
         words = {"index": "run context", "sidecar": "the first prompt", "printed": "the name that the session had"}
         words[harbor.TRIAL] = harbor.WORDS
-        return {key: words[key] for key, value in taken.items() if value} | describe_run_use(session_id, path, sidecars)
+        return {key: words[key] for key, value in is_used.items() if value} | describe_run_use(
+            session_id, path, sidecars
+        )
 
     def parse(self, content: bytes, context: dict[str, Any], rules: NormalizeRules) -> ParsedSession:
         return self.parse_lines(read_session_lines(content, decode_line, LINE), content, context, rules)

@@ -54,11 +54,11 @@ def does_last(value: dict[str, Any], rules: RepairedRules) -> bool:
 
 def as_compared(value: dict[str, Any], rules: RepairedRules) -> dict[str, Any]:
     """A record without its parent, and without what a repair may change in a message."""
-    made = {key: part for key, part in value.items() if key != "parentId"}
-    if isinstance(message := made.get("message"), dict):
-        made["message"] = {key: part for key, part in message.items() if key not in rules.renamed}
-        made["message"]["content"] = content_as_compared(message, rules)
-    return made
+    compared = {key: part for key, part in value.items() if key != "parentId"}
+    if isinstance(message := compared.get("message"), dict):
+        compared["message"] = {key: part for key, part in message.items() if key not in rules.renamed}
+        compared["message"]["content"] = content_as_compared(message, rules)
+    return compared
 
 
 def content_as_compared(message: dict[str, Any], rules: RepairedRules) -> Any:

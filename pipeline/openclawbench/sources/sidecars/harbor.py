@@ -69,7 +69,7 @@ def trial_of(path: str, sidecars: dict[str, Any]) -> dict[str, Any] | None:
     error = scored.get("exception_info") or result.get("exception_info")
     verifier = scored.get("verifier_result")
     rewards = verifier.get("rewards") if isinstance(verifier, dict) else None
-    made = {
+    fields = {
         "id": text_of(result.get("id")),
         "file": RESULT,
         "task_id": text_of(result.get("task_name")),
@@ -81,7 +81,7 @@ def trial_of(path: str, sidecars: dict[str, Any]) -> dict[str, Any] | None:
         "error_message": text_of(error.get("exception_message")) if isinstance(error, dict) else None,
         "finished_at": iso_time(result.get("finished_at")),
     }
-    return {name: value for name, value in made.items() if value is not None}
+    return {name: value for name, value in fields.items() if value is not None}
 
 
 def is_trial(value: Any) -> bool:
