@@ -23,8 +23,10 @@ def align(descriptors: Descriptors, steps: Steps, rules: AlignRules) -> AlignedD
     alignment_rule.
     """
     raw = collect_unoptimized(steps.select(*STEP_KEY, "tool_name_raw", "action_kind"))
-    given = lookup_join(descriptors.collect(), raw, STEP_KEY)
-    frame = lookup_join(given, by_name(given.select("tool_name").unique(), rules), ["tool_name"]).lazy()
+    descriptor_rows = lookup_join(descriptors.collect(), raw, STEP_KEY)
+    frame = lookup_join(
+        descriptor_rows, by_name(descriptor_rows.select("tool_name").unique(), rules), ["tool_name"]
+    ).lazy()
     frame = frame.with_columns(as_shell(rules))
     for columns in decided(rules):
         frame = frame.with_columns(columns)

@@ -79,11 +79,11 @@ def packet(
     to_judge = packets.select((pl.col("num_steps") > 0) & has_outcome).to_series()
     if rules.blind:
         packets = packets.with_columns(pl.lit(None).alias(name) for name in PRIORS)
-    whole = conform(packets.select(list(Packet.model_fields)), Packet)
-    fitted = fit(whole, to_judge, rules)
+    full_packets = conform(packets.select(list(Packet.model_fields)), Packet)
+    fitted = fit(full_packets, to_judge, rules)
     shown = conform(packets.with_columns(compacted=fitted.compacted).select(list(Evidence.model_fields)), Evidence)
-    evidence = shown.with_columns(whole[name] for name in TEXTS)
-    packets = replaced(whole, fitted.compacted, fitted.short)
+    evidence = shown.with_columns(full_packets[name] for name in TEXTS)
+    packets = replaced(full_packets, fitted.compacted, fitted.short)
     return evidence.lazy(), packets.lazy(), fitted.index.lazy(), from_records(fitted.cuts, PacketCut).lazy()
 
 
@@ -116,12 +116,12 @@ def fit(packets: pl.DataFrame, to_judge: pl.Series, rules: PacketRules) -> Fitte
     cuts, texts = [], {}
     for place in long:
         row = packets.row(place, named=True)
-        made = compact(row["steps"], row["user_turns"], bearing.get(place, set()), rules)
-        tokens[place], fits[place] = made.tokens, made.fits
-        if not made.cuts:
+        compact_packet = compact(row["steps"], row["user_turns"], bearing.get(place, set()), rules)
+        tokens[place], fits[place] = compact_packet.tokens, compact_packet.fits
+        if not compact_packet.cuts:
             continue
-        texts[place] = {"steps": made.steps, "user_turns": made.user_turns}
-        cuts += [{name: row[name] for name in TRAJECTORY_KEY} | cut for cut in made.cuts]
+        texts[place] = {"steps": compact_packet.steps, "user_turns": compact_packet.user_turns}
+        cuts += [{name: row[name] for name in TRAJECTORY_KEY} | cut for cut in compact_packet.cuts]
         digests[place] = sha256_bytes(canonical_bytes({**row, **texts[place], "compacted": True}))
     index = packets.select(
         *TRAJECTORY_KEY,

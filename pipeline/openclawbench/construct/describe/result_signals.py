@@ -45,11 +45,11 @@ DECODE_REPORT = msgspec.json.Decoder().decode
 def with_signs(steps: pl.LazyFrame, rules: DescribeRules) -> pl.DataFrame:
     """Every sign of how a result ended, each in a column of its own."""
     texts = pl.col("reflection_text")
-    given = steps.with_columns(text_body=pl.when(texts.str.starts_with("{")).then(texts)).collect()
-    given = lookup_join(given, bodies(given["result_details"], "details"), ["result_details"])
-    text_bodies = bodies(given["text_body"], "text")
+    step_rows = steps.with_columns(text_body=pl.when(texts.str.starts_with("{")).then(texts)).collect()
+    step_rows = lookup_join(step_rows, bodies(step_rows["result_details"], "details"), ["result_details"])
+    text_bodies = bodies(step_rows["text_body"], "text")
     text_bodies = lookup_join(text_bodies, reports(text_bodies["text_body"], rules.status.report), ["text_body"])
-    frame = lookup_join(given, text_bodies, ["text_body"]).lazy()
+    frame = lookup_join(step_rows, text_bodies, ["text_body"]).lazy()
     for columns in signal_columns(rules):
         frame = frame.with_columns_seq(columns)
     return collect_in_pool(frame.drop(BETWEEN), "signs")

@@ -131,10 +131,10 @@ def read_content(
     context: dict[str, Any],
     rules: NormalizeRules,
     is_clean_utf8: bool,
-    whole: memoryview | None = None,
+    full_content: memoryview | None = None,
 ) -> SessionFile:
-    """Read a file's content as far as it goes. `whole`: all of it, where only its beginning is to be looked at."""
-    content = looked_at if whole is None else whole
+    """Read a file's content as far as it goes. `full_content`: all of it, where `looked_at` is only its beginning."""
+    content = looked_at if full_content is None else full_content
     size = len(content)
     stored = file.stored = bool(context.get("store"))
     named_session = stored or ".jsonl" in file.path.rpartition("/")[2]
