@@ -122,9 +122,9 @@ def escape_counts(rows: pl.DataFrame, annotation_pass: int, model: str, rules: A
     }
 
 
-def times(share: float | None, whole: int) -> float | None:
-    """share * whole, rounded to one place; None if the share is None."""
-    return None if share is None else round(share * whole, 1)
+def times(share: float | None, total: int) -> float | None:
+    """share * total, rounded to one place; None if the share is None."""
+    return None if share is None else round(share * total, 1)
 
 
 def escape_rate(passes: dict[int, pl.DataFrame], rules: AgreementRules) -> Section:

@@ -185,12 +185,12 @@ def only_model(names: list[str]) -> tuple[str | None, str | None]:
     return (provider, model) if slash else (None, names[0])
 
 
-def tier(part: int, whole: int, rules: ModelsReportRules) -> int | None:
+def tier(part: int, base: int, rules: ModelsReportRules) -> int | None:
     """1, 2 or 3 by tool-use success, as the benchmark has it (>= 80 %, 50-79 %, < 50 %); null without a base. A share
     between 79 and 80 % is of tier 2."""
-    if not whole:
+    if not base:
         return None
-    return 1 + sum(part / whole < least for least in rules.tool_use_tiers)
+    return 1 + sum(part / base < least for least in rules.tool_use_tiers)
 
 
 def rounded(milliseconds: float | None) -> float | None:
