@@ -64,9 +64,9 @@ def onset_row(steps: pl.Series, name: str) -> Row:
     }
 
 
-def rank(values: list[int], part: int, whole: int) -> int | None:
-    """The value at or below which part / whole of the sorted values are (nearest rank); null without values."""
-    return values[max(0, -(-len(values) * part // whole) - 1)] if values else None
+def rank(values: list[int], part: int, total: int) -> int | None:
+    """The value at or below which part / total of the sorted values are (nearest rank); null without values."""
+    return values[max(0, -(-len(values) * part // total) - 1)] if values else None
 
 
 def steps_identities(figures: Figures) -> Iterator[Identity]:
