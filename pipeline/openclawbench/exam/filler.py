@@ -28,15 +28,15 @@ def filler_file(release: Release) -> Path:
 @cache
 def units(release: Release) -> tuple[Unit, ...]:
     """Every step of the recorded filler."""
-    found: list[list[Record]] = []
+    groups: list[list[Record]] = []
     for line in filler_file(release).read_bytes().split(b"\n"):
         row = record(line)
         role = row.get("message", {}).get("role")
         if role == "assistant":
-            found.append([row])
-        elif found and (role == "toolResult" or frozen(row)):
-            found[-1].append(row)
-    return tuple(tuple(unit) for unit in found if len(unit) > 1)
+            groups.append([row])
+        elif groups and (role == "toolResult" or frozen(row)):
+            groups[-1].append(row)
+    return tuple(tuple(unit) for unit in groups if len(unit) > 1)
 
 
 def frozen(row: Record) -> list[Record]:

@@ -11,7 +11,7 @@ from openclawbench.construct.describe.arguments import NAMED
 from openclawbench.construct.shell.classify import FOLDER, VERSION
 from openclawbench.construct.shell.parse import COMMANDS, WORDS, plain, tree
 from openclawbench.construct.shell.wrappers import FED
-from openclawbench.inspect.explain.highlights_text import Placed, arguments, from_quotes, whole
+from openclawbench.inspect.explain.highlights_text import Placed, arguments, from_quotes, placed_text
 from openclawbench.rules.describe import DescribeRules
 from openclawbench.rules.loading.tool_names import plain_name
 from openclawbench.rules.shell import ShellRules
@@ -85,7 +85,7 @@ def target_patterns() -> list[re.Pattern[str]]:
 def target_place(action_text: str, target: str, parts: list[Part]) -> Span | None:
     """The span of the argument that is a target: in the command whose part names it, else the value of the field that
     rules read it from; null if it is written in another way. Offsets are code points of action_text."""
-    values = list(arguments(whole(action_text)))
+    values = list(arguments(placed_text(action_text)))
     names, _ = argument_names()
     texts = command_texts(values)
     shown = [part["command"] for part in parts if part["target"] == target]
@@ -100,7 +100,7 @@ def target_place(action_text: str, target: str, parts: list[Part]) -> Span | Non
 
 def command_place(action_text: str, shown: str) -> Span | None:
     """The span of the simple command or redirection that a part shows; null if it is written in another way."""
-    texts = command_texts(arguments(whole(action_text)))
+    texts = command_texts(arguments(placed_text(action_text)))
     for value in texts:
         for command in commands(value):
             begin = command.begin(shown)
@@ -111,7 +111,7 @@ def command_place(action_text: str, shown: str) -> Span | None:
 
 def elsewhere_place(action_text: str) -> Span | None:
     """The span of the name of a program that runs a command on another machine (ssh)."""
-    texts = command_texts(arguments(whole(action_text)))
+    texts = command_texts(arguments(placed_text(action_text)))
     words = (command.words[0] for value in texts for command in commands(value) if not command.redirection)
     return first(placed_word.span for placed_word in words if bare_names(placed_word.text) & carriers())
 

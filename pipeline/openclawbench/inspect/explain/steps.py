@@ -26,7 +26,7 @@ def flag_rules() -> FlagRules:
     return FlagRules.load()
 
 
-def given(value: Any, rule_id: str | None, marks: list[Row] | None = None) -> Row:
+def value_row(value: Any, rule_id: str | None, marks: list[Row] | None = None) -> Row:
     """A value, the rule that gave it, and the marked texts: {field, start, end} in code points, end exclusive."""
     return {"value": value, "rule": rule(rule_id).model_dump() if rule_id else None, "marked": marks or []}
 
@@ -43,11 +43,11 @@ def event(known: "Known", step: Row) -> Row:
     )
     of_state = step["event_rule"] in {state_file.id for state_file in describe_rules().state_files}
     marks = target_marks(step, step["state_write_target"]) if of_state else command_marks(step, naming)
-    explained = given(step["event_type"], step["event_rule"], marks)
+    explained = value_row(step["event_type"], step["event_rule"], marks)
     if step["event_type"] != step["previous_event_type"]:
         explained |= {
             "before_alignment": step["previous_event_type"],
-            "alignment": given(step["event_type"], step["alignment_rule"]),
+            "alignment": value_row(step["event_type"], step["alignment_rule"]),
         }
     return explained
 
@@ -72,7 +72,9 @@ def alignment(known: "Known", step: Row) -> Row:
 def status(known: "Known", step: Row) -> Row:
     """tool_status, and the words of the result in which its rule found it."""
     marks = marked(step, "reflection_text", status_words(step)) if step["status_rule"] else []
-    explained = given(step["tool_status"], step["status_rule"], marks) | {"resolved_by_step": step["resolved_by_step"]}
+    explained = value_row(step["tool_status"], step["status_rule"], marks) | {
+        "resolved_by_step": step["resolved_by_step"]
+    }
     if not marks and step["has_result"]:
         explained["read_from"] = {name: short(step[name]) for name in ("result_is_error", "result_details")}
     return explained
@@ -95,13 +97,13 @@ def status_words(step: Row) -> str | None:
 
 def side_effect(known: "Known", step: Row) -> Row:
     """Whether something outside was changed."""
-    return given(step["side_effect"], step["side_effect_rule"])
+    return value_row(step["side_effect"], step["side_effect_rule"])
 
 
 def targets(known: "Known", step: Row) -> list[Row]:
     """The target of the change, as the call names it."""
     return [
-        {"field": name, **given(step[name], step["event_rule"], target_marks(step, step[name]))}
+        {"field": name, **value_row(step[name], step["event_rule"], target_marks(step, step[name]))}
         for name in ("artifact_target", "state_write_target")
         if step[name] is not None
     ]
@@ -113,9 +115,9 @@ def flags(known: "Known", step: Row) -> list[Row]:
     flag_entries = []
     for row in step["flag_evidence"]:
         marks = [{name: row[name] for name in ("field", "start", "end")}] if row["start"] is not None else []
-        firing = given(row["flag"], row["rule_id"], texts(step, marks))
+        firing = value_row(row["flag"], row["rule_id"], texts(step, marks))
         if row["cause"]:
-            firing["cause"] = given(row["flag"], row["cause"], cause_marks(known, step, row))
+            firing["cause"] = value_row(row["flag"], row["cause"], cause_marks(known, step, row))
         if not marks:
             firing["read_from"] = {"field": row["field"], "value": short(step.get(row["field"]))}
         if because := rests_on(known, step, row["flag"]):

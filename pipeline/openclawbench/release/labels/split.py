@@ -186,8 +186,8 @@ def calibration_pool(rows: list[dict[str, Any]], rules: ReleaseRules) -> set[Key
             if kept and row["slice_label"] == slice_label and zone(row["task_digest"], rules) == RESERVED:
                 models[row["source_model"]].append(key_of(row))
         queues = [sorted(models[m], key=lambda key: (hashed("calibration", *key), key)) for m in sorted(models)]
-        taken = [
+        by_turns = [
             queue[turn] for turn in range(max(map(len, queues), default=0)) for queue in queues if turn < len(queue)
         ]
-        pool.update(taken[: rules.calibration.per_slice])
+        pool.update(by_turns[: rules.calibration.per_slice])
     return pool

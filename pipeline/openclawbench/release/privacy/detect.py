@@ -35,7 +35,7 @@ class Finder:
         self.rule = rule
         self.filter = rule.filter and re.compile(rule.filter)
         self.pattern = rule.pattern and re.compile(rule.pattern)
-        self.whole = rule.whole and re.compile(rule.whole)
+        self.full_pattern = rule.whole and re.compile(rule.whole)
         self.allowed = [re.compile(pattern, re.DOTALL) for pattern in (*allowed, *rule.allow)]
         self.plugin: Any = rule.plugin and plugin_of(rule.plugin)
         self.inner: list[Finder] = []  # for an encoded text: the rules that are tried on the decoded text
@@ -80,10 +80,10 @@ class Finder:
         for value in sorted({value for value in self.plugin.analyze_string(text) if value}):
             at = text.find(value)
             while at >= 0:
-                fit = self.whole.match(text, at) if self.whole else None
+                fit = self.full_pattern.match(text, at) if self.full_pattern else None
                 if fit:
                     yield fit.span()
-                elif len(value) >= SHORTEST or not self.whole:
+                elif len(value) >= SHORTEST or not self.full_pattern:
                     yield at, at + len(value)
                 at = text.find(value, at + 1)
 
