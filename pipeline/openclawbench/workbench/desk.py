@@ -94,15 +94,17 @@ class Desk:
     def disputed(self, sample: str) -> list[tuple[CalibrationSampleRow, list[CalibrationReview]]]:
         """Rows that two or more people reviewed and that are not settled: those where labels differ first, then those
         where all are unsure, then differing subtypes or onsets."""
-        found = []
+        disputes = []
         for row in self.samples(CALIBRATION).get(sample, {}).values():
             latest = latest_reviews(self.logs[CALIBRATION.name].of(sample, row.row))
             people = [review for review in latest if not review.adjudication]
             if len(people) < 2 or len(latest) > len(people):
                 continue
             if (weight := dispute(people)) is not None:
-                found.append((weight, row.row, row, sorted(people, key=lambda review: seat(row.row, review.reviewer))))
-        return [(row, people) for _, _, row, people in sorted(found, key=lambda entry: entry[:2])]
+                disputes.append(
+                    (weight, row.row, row, sorted(people, key=lambda review: seat(row.row, review.reviewer)))
+                )
+        return [(row, people) for _, _, row, people in sorted(disputes, key=lambda entry: entry[:2])]
 
     def submit(self, sample: str, row: str, answers: dict[str, str], reviewer: str) -> Saved[Any]:
         """Record a verdict on a drawn row."""

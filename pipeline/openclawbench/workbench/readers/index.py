@@ -135,19 +135,19 @@ def read_query(parameters: Iterable[tuple[str, str]]) -> Query:
 
 def conditions(query: Query) -> dict[str, pl.Expr]:
     """Filter -> its expression."""
-    found = {
+    expressions = {
         name: pl.col(name).is_in([value for value in chosen if value != NONE])
         | (pl.col(name).is_null() & pl.lit(NONE in chosen))
         for name, chosen in query.values.items()
     }
     if query.text:
         words = pl.concat_str(["source_model", "trajectory_id", "task_id"], separator="/", ignore_nulls=True)
-        found["q"] = words.str.to_lowercase().str.contains(query.text.lower(), literal=True)
+        expressions["q"] = words.str.to_lowercase().str.contains(query.text.lower(), literal=True)
         if query.in_steps:
-            found["q"] |= pl.col(HIT).is_not_null()
+            expressions["q"] |= pl.col(HIT).is_not_null()
     if query.only_picked:
-        found["selection"] = pl.concat_str(TRAJECTORY_KEY, separator="/").is_in(sorted(query.picked))
-    return {name: expression.fill_null(False) for name, expression in found.items()}
+        expressions["selection"] = pl.concat_str(TRAJECTORY_KEY, separator="/").is_in(sorted(query.picked))
+    return {name: expression.fill_null(False) for name, expression in expressions.items()}
 
 
 def kept(index: pl.DataFrame, conditions: Mapping[str, pl.Expr]) -> pl.DataFrame:
@@ -282,9 +282,9 @@ def finished(rows: pl.LazyFrame, verdicts: Mapping[tuple[str, str], str]) -> pl.
         orient="row",
     )
     joined = rows.join(human.lazy(), on=TRAJECTORY_KEY, how="left")
-    there = set(joined.collect_schema())
-    missing = [pl.lit(None, kind).alias(name) for name, kind in COLUMNS.items() if name not in there]
+    present = set(joined.collect_schema())
+    missing = [pl.lit(None, kind).alias(name) for name, kind in COLUMNS.items() if name not in present]
     same = (pl.col("label") == pl.col("second_label")) & pl.col("subtype").eq_missing(pl.col("second_subtype"))
     compared = pl.when(pl.col("second_label").is_null()).then(None).when(same).then(pl.lit("same"))
-    whole = joined.with_columns(missing).with_columns(second_pass=compared.otherwise(pl.lit("differs")))
-    return whole.select(pl.col(name).cast(kind) for name, kind in COLUMNS.items()).sort(TRAJECTORY_KEY).collect()
+    complete = joined.with_columns(missing).with_columns(second_pass=compared.otherwise(pl.lit("differs")))
+    return complete.select(pl.col(name).cast(kind) for name, kind in COLUMNS.items()).sort(TRAJECTORY_KEY).collect()
