@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 NAME = "triage"
 READS: list[type[Record]] = [DecisionA, DecisionB1]
 READS_PASS2: list[type[Record]] = [PASS2[record] for record in READS]
-NEGATIVE = "no_anomaly_evidence"
 COLUMNS = {
     "annotation_pass": "1, or 2 where there is a second pass",
     "source_model": "source model, or all",

@@ -23,7 +23,6 @@ from openclawbench.tables.inherited_columns import drop_inherited, origins_metad
 from openclawbench.tables.record import Record
 from openclawbench.tables.schema import StreamedTable, conform, empty, schema
 
-LAYOUT_VERSION = 1
 TEMPORARY = ".tmp-"
 SHARDS_FILE = "shards.json"  # in object storage: the number of shards of its parts
 
