@@ -260,9 +260,9 @@ def shard_of(identity: str, shards: int) -> int:
 def shard_count(data: DataFolder, size: int, save: bool) -> int:
     """Number of shards: chosen once from the raw size, then fixed for the life of the data folder, and of the parts in
     object storage."""
-    known = data.layout().get("shards")
-    count = known if isinstance(known, int) else SHARDS_MIN
-    while not known and count * SHARD_BYTES < size and count < SHARDS_MAX:
+    stored_count = data.layout().get("shards")
+    count = stored_count if isinstance(stored_count, int) else SHARDS_MIN
+    while not stored_count and count * SHARD_BYTES < size and count < SHARDS_MAX:
         count *= 2
     return data.fixed_shards(count, save)
 

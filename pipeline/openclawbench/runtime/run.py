@@ -277,14 +277,14 @@ class Run:
         """Rows of a table's parts, counted once a run: several manifests name them. Only parts that this run did not
         write itself are read for it."""
         if record not in self.counted:
-            known, others = 0, {}
+            written_rows, others = 0, {}
             for shard, key in self.keys[record].items():
                 written, rows = self.written.get((record, shard), (None, 0))
                 if written == key:
-                    known += rows
+                    written_rows += rows
                 else:
                     others[shard] = key
-            self.counted[record] = known + (self.data.rows(record, others) if others else 0)
+            self.counted[record] = written_rows + (self.data.rows(record, others) if others else 0)
         return self.counted[record]
 
     def input_summary(self, record: type[Record]) -> dict[str, Any]:

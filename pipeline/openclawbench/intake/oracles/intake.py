@@ -152,7 +152,7 @@ def join_category(
 def category_row(category: Category, unjoined: Counter[str | None], lost: int) -> Row:
     """Columns of OracleCategory."""
     results, scores = category.results, category.scores
-    known = {result.task_id for result in results.results} if results else set()
+    task_ids = {result.task_id for result in results.results} if results else set()
     failed = {failure.task_id for failure in scores.failures} if scores else set()
     return {
         "source_model": category.source_model,
@@ -164,7 +164,7 @@ def category_row(category: Category, unjoined: Counter[str | None], lost: int) -
         "results": len(results.results) if results else None,
         "total_count": scores.total_count if scores else None,
         "correct_count": scores.correct_count if scores else None,
-        "passed": len(known - failed) if results and scores else None,
+        "passed": len(task_ids - failed) if results and scores else None,
         "failed": len(failed) if scores else None,
         "inference_errors": lost,
         "no_manifest_row": unjoined[NO_MANIFEST_ROW],
