@@ -51,8 +51,8 @@ def by_name(names: pl.DataFrame, rules: AlignRules) -> pl.DataFrame:
     hits, alignment = of_names(rules)
     raw = names["tool_name"].to_list()
     spellings = {"name": [name and spelled(name) for name in raw], "key": [name and plain_name(name) for name in raw]}
-    known = names.with_columns(pl.Series(column, matched, pl.String) for column, matched in spellings.items())
-    return collect_unoptimized(known.lazy().with_columns(hits).with_columns(alignment).drop("hits", *spellings))
+    aligned_names = names.with_columns(pl.Series(column, matched, pl.String) for column, matched in spellings.items())
+    return collect_unoptimized(aligned_names.lazy().with_columns(hits).with_columns(alignment).drop("hits", *spellings))
 
 
 @memoize

@@ -64,9 +64,9 @@ def packet(
     for each in (fused.select(*TRAJECTORY_KEY, "subset", "oracle_outcome"), risks, onsets):
         rows = rows.join(each, on=TRAJECTORY_KEY, maintain_order="left")
     fields = list(EvidenceStep.model_fields)
-    known = described(steps, aligned, fields)
+    step_rows = described(steps, aligned, fields)
     beside = (event_counts(aligned), *languages(aligned))
-    for some in (*beside, *nest_steps_and_turns(known, aligned, user_turns, fields)):
+    for some in (*beside, *nest_steps_and_turns(step_rows, aligned, user_turns, fields)):
         rows = rows.join(some, on=TRAJECTORY_KEY, how="left", maintain_order="left")
     packets = rows.with_columns(
         pl.col(*TEXTS, "languages").fill_null([]),
@@ -89,9 +89,9 @@ def packet(
 
 def described(steps: pl.LazyFrame, aligned: pl.LazyFrame, fields: list[str]) -> pl.LazyFrame:
     """The steps with those of these fields that only their descriptors have."""
-    known = steps.select(name for name in steps.collect_schema().names() if name in {*STEP_KEY, *fields}).collect()
-    others = [name for name in fields if name not in known.columns]
-    return lookup_join(known, aligned.select(*STEP_KEY, *others).collect(), STEP_KEY).lazy()
+    step_rows = steps.select(name for name in steps.collect_schema().names() if name in {*STEP_KEY, *fields}).collect()
+    others = [name for name in fields if name not in step_rows.columns]
+    return lookup_join(step_rows, aligned.select(*STEP_KEY, *others).collect(), STEP_KEY).lazy()
 
 
 @dataclass

@@ -98,8 +98,8 @@ def places_of(pieces: pl.DataFrame, language: str, rules: FlagRules, rare: bool)
     fired = collect_in_pool(
         pieces.lazy().select_seq("piece", *back).select_seq("piece", *places), group(language, GROUPS[rare])
     )
-    kept = (final_hits(rule, fired) for rule in texts if rule.unless)
-    return fired.with_columns(*kept).drop("piece")
+    corrected = (final_hits(rule, fired) for rule in texts if rule.unless)
+    return fired.with_columns(*corrected).drop("piece")
 
 
 def final_hits(rule: TextRule, hits: pl.DataFrame) -> pl.Series:

@@ -141,7 +141,7 @@ def decided(points: pl.DataFrame, texts: int, rules: LanguageRules) -> pl.DataFr
         )
     )
     every = pl.DataFrame({"place": pl.int_range(texts, eager=True)})
-    known = every.join(possible, on="place", how="left", maintain_order="left").join(
+    joined = every.join(possible, on="place", how="left", maintain_order="left").join(
         ranked, on="place", how="left", maintain_order="left"
     )
     clear = (pl.col("most") - pl.col("next")) >= rules.told.lead * pl.col("most")
@@ -156,4 +156,4 @@ def decided(points: pl.DataFrame, texts: int, rules: LanguageRules) -> pl.DataFr
         .then(pl.lit("covered"))
         .otherwise(pl.lit("uncovered"))
     )
-    return known.select(language=language, coverage=coverage)
+    return joined.select(language=language, coverage=coverage)

@@ -140,15 +140,15 @@ class CommandTable:
             return self.version
         if not self.help_flags.isdisjoint(words[1:]):
             return self.help
-        known = self.commands.get(words[0])
-        if known is None:
+        command = self.commands.get(words[0])
+        if command is None:
             return self.fallback
         fed = simple.piped or simple.stdin is not None
-        if known.only is not None and (known.only.rule.operands is None or not fed):
-            return known.only.local_part
+        if command.only is not None and (command.only.rule.operands is None or not fed):
+            return command.only.local_part
         read = read or self.options(simple)
         given_flags = read.flags
-        for condition in known.of(read):
+        for condition in command.of(read):
             if condition.flags and condition.flags.isdisjoint(given_flags):
                 continue
             if not condition.conditional or self.holds(condition, simple, read):

@@ -157,7 +157,7 @@ def summary_of(counted: Row, busy: int | None, cost: float | None, rules: Models
     provider, model = (counted["provider"], counted["model"]) if is_row else only_model(counted["names"])
     used = share(counted["n_tool_use_success"], counted["n_tool_use"])
     ended = (counted["tool_calls_ok"] or 0) + (counted["tool_calls_failed"] or 0)
-    known: Row = counted | {
+    summary: Row = counted | {
         "provider": provider,
         "model": model,
         "models": counted["names"],
@@ -174,7 +174,7 @@ def summary_of(counted: Row, busy: int | None, cost: float | None, rules: Models
         "resources_before": None,
         "resources_after": None,
     }
-    return {name: known[name] for name in FIELDS}
+    return {name: summary[name] for name in FIELDS}
 
 
 def only_model(names: list[str]) -> tuple[str | None, str | None]:

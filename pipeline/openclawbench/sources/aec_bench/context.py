@@ -216,7 +216,7 @@ def run_summary(steps: StepList, times: list[str], beside: dict[str, Any], rules
     result, trial = beside.get("agent_result", {}), beside.get("trial", {})
     cost = part(trial, "cost")
     error = result.get("provider_error")
-    known = {
+    fields = {
         "provider_errors": int(error is not None or result.get("failure_kind") == "provider_error"),
         "first_provider_error": error if error is None or isinstance(error, str) else str(error),
         "stop_reason": text(result.get("failure_kind")),
@@ -225,8 +225,8 @@ def run_summary(steps: StepList, times: list[str], beside: dict[str, Any], rules
         "cost_usd": number_of(cost.get("estimated_cost_usd")),
     }
     if (end := bad_end(result, trial, rules)) is not None:
-        known["end"] = end
-    summary = steps.run_summary(times, **known)
+        fields["end"] = end
+    summary = steps.run_summary(times, **fields)
     if summary["wall_time_s"] is None:
         summary["wall_time_s"] = number_of(trial.get("total_seconds"))
     return summary

@@ -47,7 +47,7 @@ class Packed:
             return
         self.raw_bytes = 0
         self.pack(from_records(steps[self.packed_rows :], Step))
-        steps[self.packed_rows :] = kept(steps, self.packed_rows, rules)
+        steps[self.packed_rows :] = trim_rows(steps, self.packed_rows, rules)
         self.packed_rows = len(steps)
 
     def pack(self, steps: pl.DataFrame) -> None:
@@ -80,12 +80,12 @@ class PackedSteps:
         kinds = schema(Step)
         key_columns = [pl.lit(value, kinds[name]).alias(name) for name, value in key.items()]
         for name, values in self.later.items():
-            known = pl.col("step_id").replace_strict(list(values), list(values.values()), default=None)
-            key_columns.append((known if values else pl.lit(None)).cast(kinds[name]).alias(name))
+            looked_up = pl.col("step_id").replace_strict(list(values), list(values.values()), default=None)
+            key_columns.append((looked_up if values else pl.lit(None)).cast(kinds[name]).alias(name))
         return [pl.scan_parquet(part, glob=False).with_columns(key_columns) for part in self.parts]
 
 
-def kept(steps: list[Row], first: int, rules: NormalizeRules) -> list[Row]:
+def trim_rows(steps: list[Row], first: int, rules: NormalizeRules) -> list[Row]:
     """What stays of the rows from `first` on; without their texts, where those are of no use any more."""
     columns = []
     for index in range(first, len(steps)):

@@ -80,8 +80,8 @@ class OpenClaw(Source):
             "sidecar": f"{folder}/{name.split('.jsonl', 1)[0]}.trajectory.jsonl",
             "printed": f"{folder}/openclaw.txt",
         }
-        known = {key: value for key, value in wanted.items() if value in paths}
-        return known | find_run_artifacts(path, paths) | harbor.find_sidecars(path, paths)
+        present = {key: value for key, value in wanted.items() if value in paths}
+        return present | find_run_artifacts(path, paths) | harbor.find_sidecars(path, paths)
 
     def read_context(self, first: Any, path: str, sidecars: dict[str, Any]) -> dict[str, Any]:
         """The session's entry in the index, the sidecar's first prompt, the name that its file had at first, what a
@@ -261,8 +261,8 @@ def note_branch(session: ParsedSession, counts: NamedCounts, body: list[RawLine]
         counts["duplicate_record"] = len(branch.duplicates)
     for index in branch.abandoned:
         kind = body[index].value.type
-        known = kind == "message" or kind in METADATA
-        if known:
+        is_known = kind == "message" or kind in METADATA
+        if is_known:
             counts["off_branch"] += 1
         else:
             counts.note("unknown_type:", kind)

@@ -19,8 +19,8 @@ def lasting(records: Iterable[bytes], rules: RepairedRules) -> list[bytes]:
     values = [value_of(record) for record in records]
     body = [value for value in values if value.get("type") != "session"]
     branch = active_branch([node_of(value) for value in body])
-    kept = [body[index] for index in branch.active if does_last(body[index], rules)]
-    return [digest(value) for value in values[:1]] + [digest(as_compared(value, rules)) for value in kept]
+    lasting_records = [body[index] for index in branch.active if does_last(body[index], rules)]
+    return [digest(value) for value in values[:1]] + [digest(as_compared(value, rules)) for value in lasting_records]
 
 
 def value_of(record: bytes) -> dict[str, Any]:

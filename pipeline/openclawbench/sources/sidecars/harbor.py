@@ -126,8 +126,8 @@ def outcome(trial: dict[str, Any], rules: NormalizeRules) -> dict[str, Any]:
     """OracleRecord fields of the reward, without the source model and basename. An exception that is not the agent's
     own (normalize.toml) leaves the run unscored, whatever was rewarded."""
     rewards, error = trial.get("rewards") or {}, trial.get("error_type")
-    known = {name: value for name, value in rewards.items() if value is not None}
-    reward = known.get(rules.harbor.reward, next(iter(known.values())) if len(known) == 1 else None)
+    stated = {name: value for name, value in rewards.items() if value is not None}
+    reward = stated.get(rules.harbor.reward, next(iter(stated.values())) if len(stated) == 1 else None)
     scored = reward is not None and (error is None or error in rules.harbor.own_errors)
     lost = error is not None and error not in (*rules.harbor.own_errors, *rules.harbor.no_verdict)
     partial = scored and reward is not None and 0 < reward < rules.harbor.pass_from
