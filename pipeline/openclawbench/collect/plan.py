@@ -215,12 +215,12 @@ def sampled(tasks: list[Any], size: int | None, seed: int) -> list[Any]:
     drawn = random.Random(seed)
     for numbers in by_subset.values():
         drawn.shuffle(numbers)
-    kept: list[int] = []
-    while len(kept) < size:
+    chosen: list[int] = []
+    while len(chosen) < size:
         for numbers in by_subset.values():
-            if numbers and len(kept) < size:
-                kept.append(numbers.pop())
-    return [tasks[number] for number in sorted(kept)]
+            if numbers and len(chosen) < size:
+                chosen.append(numbers.pop())
+    return [tasks[number] for number in sorted(chosen)]
 
 
 def write_plan(folder: Path, plan: Plan) -> Path:

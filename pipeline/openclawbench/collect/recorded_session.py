@@ -36,7 +36,7 @@ def read_session(content: bytes, task: Task, journal: bytes = b"") -> RecordedSe
     the call with what the model said: such an argument is taken from there.
     """
     journal_calls = Journal(journal)
-    known = {function.name: function.bfcl_name for function in functions_of(task)}
+    bfcl_names = {function.name: function.bfcl_name for function in functions_of(task)}
     read, known_calls, stamps = RecordedSession(), set(), []
     for record in messages(content):
         message, role = record["message"], record["message"].get("role")
@@ -58,7 +58,7 @@ def read_session(content: bytes, task: Task, journal: bytes = b"") -> RecordedSe
             known_calls |= {block.get("id") for block in calls}
             read.tool_calls += len(calls)
             own = [
-                journal_calls.unmasked(bfcl_name(call["name"], known), call.get("arguments") or {})
+                journal_calls.unmasked(bfcl_name(call["name"], bfcl_names), call.get("arguments") or {})
                 for call in calls
                 if is_bfcl(call["name"])
             ]
@@ -79,7 +79,7 @@ def read_session(content: bytes, task: Task, journal: bytes = b"") -> RecordedSe
             # OpenClaw does not record the call of a tool that does not exist, only what came back.
             read.lost_arguments.append(message["toolName"])
             if read.turns:
-                read.turns[-1].append([(bfcl_name(message["toolName"], known), {})])
+                read.turns[-1].append([(bfcl_name(message["toolName"], bfcl_names), {})])
     moments = [datetime.fromisoformat(stamp) for stamp in stamps if isinstance(stamp, str)]
     read.seconds = round((moments[-1] - moments[0]).total_seconds(), 3) if moments else 0.0
     return read
@@ -138,10 +138,10 @@ def is_bfcl(tool: object) -> bool:
     return isinstance(tool, str) and tool.startswith(PREFIX)
 
 
-def bfcl_name(tool: str, known: dict[str, str]) -> str:
+def bfcl_name(tool: str, bfcl_names: dict[str, str]) -> str:
     """BFCL's name of a function that the agent called."""
     name = tool.removeprefix(PREFIX)
-    return known.get(name, name)
+    return bfcl_names.get(name, name)
 
 
 def bfcl_result(read: RecordedSession, task: Task) -> Any:

@@ -74,8 +74,8 @@ def single_turn_calls(
 def accepted(values: Any) -> Any:
     """One value of those that BFCL accepts for a parameter; "" among them means that it may be left out."""
     if isinstance(values, list):
-        kept = [value for value in values if value != ""]
-        return plain(kept[0]) if kept else None
+        stated = [value for value in values if value != ""]
+        return plain(stated[0]) if stated else None
     return values
 
 

@@ -86,7 +86,7 @@ class Lengthened:
     since: int = 0  # milliseconds: recorded time of the last place
     parent: str | None = None  # what the next record follows, if that is not the recorded one
     listed: list[Record] = field(default_factory=list)  # what the runtime's cache has by now, of the filler too
-    known: int = 0  # how many of these are recorded
+    recorded: int = 0  # how many of them are in the recording
 
     def inserted(self, unit: Unit, row: Record) -> Iterator[Record]:
         """The records of a step before the record `row`, with ids and times of their own."""
@@ -112,7 +112,7 @@ class Lengthened:
         """A recorded record after the steps that were inserted before it."""
         if not self.delay or not line:
             self.listed = frozen(record(line)) or self.listed
-            self.known = len(self.listed)
+            self.recorded = len(self.listed)
             return line
         is_row = line.startswith(ROW)
         row = record(MILLISECONDS.sub(lambda match: self.moved(match, self.since if is_row else 0), line))
@@ -121,8 +121,8 @@ class Lengthened:
         if self.parent is not None and not is_row:
             row["parentId"], self.parent = self.parent, None
         if results := frozen(row):
-            self.listed += results[self.known :]
-            self.known = len(results)
+            self.listed += results[self.recorded :]
+            self.recorded = len(results)
             row["data"]["frozenToolResults"] = list(self.listed)
         return as_line(row)
 

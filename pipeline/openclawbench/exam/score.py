@@ -79,14 +79,14 @@ def score_card(answers: Sequence[Answer]) -> dict[str, Any]:
 
 def share(hits: Iterable[bool]) -> dict[str, Any]:
     """A share with Wilson's interval of 95 %; nulls where there is nothing to count."""
-    known = list(hits)
-    interval = proportion(sum(known), len(known), CONFIDENCE) if known else None
+    values = list(hits)
+    interval = proportion(sum(values), len(values), CONFIDENCE) if values else None
     return {
         "share": interval.value if interval else None,
         "low": interval.low if interval else None,
         "high": interval.high if interval else None,
-        "part": sum(known),
-        "whole": len(known),
+        "part": sum(values),
+        "whole": len(values),
     }
 
 
@@ -163,12 +163,12 @@ def onset_scores(detected: Sequence[Answer]) -> dict[str, Any]:
         None if answer.onset is None else min(abs(answer.onset - onset) for onset in answer.item.onsets)
         for answer in detected
     ]
-    known = [distance for distance in distances if distance is not None]
+    measured = [distance for distance in distances if distance is not None]
     return {
         "exact": share(distance == 0 for distance in distances),
         "within_one": share(distance is not None and distance <= 1 for distance in distances),
-        "mean_distance": sum(known) / len(known) if known else None,
-        "without_onset": len(distances) - len(known),
+        "mean_distance": sum(measured) / len(measured) if measured else None,
+        "without_onset": len(distances) - len(measured),
     }
 
 
@@ -196,12 +196,12 @@ def calibration(answers: Sequence[Answer]) -> dict[str, Any]:
         for name, row in by_confidence.items()
         if row["whole"]
     ]
-    curve, kept, wrong = [], 0, 0
+    curve, count, wrong = [], 0, 0
     for stated in sorted(set(STATED.values()), reverse=True):
         own = [right for chance, right, _ in rated if chance == stated]
-        kept, wrong = kept + len(own), wrong + own.count(False)
+        count, wrong = count + len(own), wrong + own.count(False)
         if own:
-            curve.append({"coverage": kept / len(answers), "risk": wrong / kept})
+            curve.append({"coverage": count / len(answers), "risk": wrong / count})
     return {
         "rated": len(rated),
         "brier": sum((chance - right) ** 2 for chance, right, _ in rated) / len(rated),

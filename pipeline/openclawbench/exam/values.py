@@ -131,5 +131,6 @@ def formula(name: str, text: str, amounts: Mapping[str, Amount]) -> Amount:
 def refuse_repeated(name: str, values: Mapping[str, str]) -> None:
     """Two slots with one recorded value could not be told apart."""
     for slot, value in values.items():
-        if other := next((other for other, known in values.items() if other != slot and known == value), None):
-            raise InvalidFamily(f"{name}: slots {slot} and {other} have the same recorded value {value!r}.")
+        repeats = (former for former, recorded in values.items() if former != slot and recorded == value)
+        if repeated := next(repeats, None):
+            raise InvalidFamily(f"{name}: slots {slot} and {repeated} have the same recorded value {value!r}.")

@@ -85,10 +85,10 @@ class Desk:
 
     def queue_row(self, form: Form[Any, Any], row: Any, reviewer: str) -> QueueRow:
         """A row with this reviewer's latest record, adjudications apart."""
-        known = self.logs[form.name].of(row.sample, row.row)
-        reviews = [review for review in known if not is_adjudication(review)]
+        row_reviews = self.logs[form.name].of(row.sample, row.row)
+        reviews = [review for review in row_reviews if not is_adjudication(review)]
         mine = [review for review in reviews if review.reviewer == reviewer]
-        settled = any(is_adjudication(review) and review.reviewer == reviewer for review in known)
+        settled = any(is_adjudication(review) and review.reviewer == reviewer for review in row_reviews)
         return QueueRow(row, mine[-1] if mine else None, len({review.reviewer for review in reviews}), settled)
 
     def disputed(self, sample: str) -> list[tuple[CalibrationSampleRow, list[CalibrationReview]]]:
@@ -169,13 +169,13 @@ def is_adjudication(review: Any) -> bool:
 
 def dispute(reviews: Iterable[CalibrationReview]) -> int | None:
     """How much reviewers differ: 0 labels, 1 all unsure, 2 subtype or onset; None if they agree."""
-    known = list(reviews)
-    labels = {review.human_anomaly_label for review in known}
+    verdicts = list(reviews)
+    labels = {review.human_anomaly_label for review in verdicts}
     if len(labels) > 1:
         return 0
     if labels == {None}:
         return 1
-    details = {(review.human_subtype, review.human_onset) for review in known}
+    details = {(review.human_subtype, review.human_onset) for review in verdicts}
     return 2 if len(details) > 1 else None
 
 

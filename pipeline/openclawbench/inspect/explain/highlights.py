@@ -62,9 +62,9 @@ def bare_names(word: str) -> set[str]:
 @cache
 def argument_names() -> tuple[list[str], list[str]]:
     """Names of arguments with a target, the likeliest first, and of arguments with a command or program."""
-    known = DescribeRules.load().arguments
-    targets = [name for kind in NAMED for name in getattr(known, kind)]
-    texts = [*known.command, *known.program, *known.statement, *known.patch]
+    argument_rules = DescribeRules.load().arguments
+    targets = [name for kind in NAMED for name in getattr(argument_rules, kind)]
+    texts = [*argument_rules.command, *argument_rules.program, *argument_rules.statement, *argument_rules.patch]
     return [plain_name(target) for target in targets], [plain_name(text) for text in texts]
 
 
@@ -130,9 +130,9 @@ def stays_here(shown: str) -> bool:
 
 def in_commands(placed: list[Placed], target: str, shown: list[str]) -> Span | None:
     """The span of the argument in the shown commands, else in any; of several the last, which follows sub-commands."""
-    known = [command for value in placed for command in commands(value)]
+    placed_commands = [command for value in placed for command in commands(value)]
     for wanted in [*shown, None]:
-        for command in known:
+        for command in placed_commands:
             begin = 0 if wanted is None else command.begin(wanted)
             if begin is None:
                 continue
@@ -168,10 +168,10 @@ def by_pattern(texts: list[Placed], target: str) -> Iterator[Span]:
 
 def standing_alone(texts: Iterable[Placed], words: str) -> Iterator[Span]:
     """Spans of words between quotes, then of words that no character of a name touches."""
-    known = list(texts)
+    candidates = list(texts)
     for around in (r"(?<=[\"'`]){}(?=[\"'`])", r"(?<![\w./~-]){}(?![\w/-])"):
         pattern = re.compile(around.format(re.escape(words)))
-        yield from (text.span(*hit.span()) for text in known for hit in pattern.finditer(text.text) if words)
+        yield from (text.span(*hit.span()) for text in candidates for hit in pattern.finditer(text.text) if words)
 
 
 def first(spans: Iterator[Span]) -> Span | None:

@@ -189,8 +189,8 @@ def command_marks(step: Row, shown: str | None) -> list[Row]:
 
 def target_marks(step: Row, target: str | None) -> list[Row]:
     """The place of the argument that is a target."""
-    known = target and step["action_text"]
-    span = target_place(step["action_text"], str(target), step["command_parts"] or []) if known else None
+    is_shown = target and step["action_text"]
+    span = target_place(step["action_text"], str(target), step["command_parts"] or []) if is_shown else None
     return called_marks(step, span)
 
 

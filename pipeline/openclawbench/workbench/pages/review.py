@@ -300,7 +300,7 @@ def adjudicate_row(request: Request) -> Response:
     person.needs("adjudicator", "auditor")
     sample, row = request.path_params["sample"], request.path_params["row"]
     record = site.reviews.row(sample, row)
-    people = next((people for known, people in site.reviews.disputed(sample) if known.row == row), [])
+    people = next((people for sample_row, people in site.reviews.disputed(sample) if sample_row.row == row), [])
     not_own(person, site.reviews.logs[CALIBRATION.name].of(sample, row))
     own = [r for r in site.reviews.logs[CALIBRATION.name].of(sample, row) if r.adjudication]
     trajectory = open_drawn(site.reader, person, record)

@@ -14,7 +14,7 @@ import polars as pl
 from openclawbench.base.terminal import one_line
 from openclawbench.errors import NotFound, OpenClawBenchError
 from openclawbench.inspect.explain.explain import Known, explain_steps
-from openclawbench.inspect.find import Key, fresh, has_for, known
+from openclawbench.inspect.find import Key, fresh, has_for, trajectory_keys
 from openclawbench.inspect.raw_records import raw_records
 from openclawbench.intake.intake import Intake
 from openclawbench.records.fulltax import Annotation
@@ -136,7 +136,7 @@ class DataReader(Reader):
     @cached_property
     def keys(self) -> Mapping[tuple[str, str], Key]:
         try:
-            return {key[:2]: key for key in known(self.run)}
+            return {key[:2]: key for key in trajectory_keys(self.run)}
         except NotFound:
             return {}
 

@@ -150,14 +150,19 @@ def conditions(query: Query) -> dict[str, pl.Expr]:
     return {name: expression.fill_null(False) for name, expression in expressions.items()}
 
 
-def kept(index: pl.DataFrame, conditions: Mapping[str, pl.Expr]) -> pl.DataFrame:
+def matching_rows(index: pl.DataFrame, conditions: Mapping[str, pl.Expr]) -> pl.DataFrame:
     """The rows that every condition holds for."""
     return index.filter(*conditions.values()) if conditions else index
 
 
+def without(conditions: Mapping[str, pl.Expr], name: str) -> dict[str, pl.Expr]:
+    """The conditions of all filters but one."""
+    return {facet: condition for facet, condition in conditions.items() if facet != name}
+
+
 def selected(index: pl.DataFrame, query: Query) -> pl.DataFrame:
     """The rows that the filters leave, in the order of `index`, which is sorted by key."""
-    return kept(index, conditions(query))
+    return matching_rows(index, conditions(query))
 
 
 def in_order(rows: pl.DataFrame, query: Query, start: int = 0, count: int | None = None) -> pl.DataFrame:
@@ -191,11 +196,10 @@ def facets(index: pl.DataFrame, rows: pl.DataFrame, query: Query) -> dict[str, l
 
     `rows`: what all filters leave of `index`.
     """
-    known = conditions(query)
-    counted = count_values(rows, [name for name in FACETS if name not in known])
+    expressions = conditions(query)
+    counted = count_values(rows, [name for name in FACETS if name not in expressions])
     for name in query.values:
-        others = {facet: condition for facet, condition in known.items() if facet != name}
-        counted |= count_values(kept(index, others), [name])
+        counted |= count_values(matching_rows(index, without(expressions, name)), [name])
     counts: dict[str, list[dict[str, Any]]] = {}
     for name in FACETS:
         chosen = query.values.get(name, ())
@@ -220,11 +224,8 @@ def count_values(rows: pl.DataFrame, names: list[str]) -> dict[str, dict[str, in
 
 def ways_out(index: pl.DataFrame, query: Query) -> list[dict[str, Any]]:
     """Where nothing matches: each filter that could go, and the rows that would then be there."""
-    known = conditions(query)
-    return [
-        {"filter": name, "rows": kept(index, {other: known[other] for other in known if other != name}).height}
-        for name in known
-    ]
+    expressions = conditions(query)
+    return [{"filter": name, "rows": matching_rows(index, without(expressions, name)).height} for name in expressions]
 
 
 def containing(rows: pl.LazyFrame, text: str) -> pl.DataFrame:
