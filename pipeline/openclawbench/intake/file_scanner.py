@@ -43,7 +43,7 @@ class FileScanner:
         self.sidecar_use: list[tuple[str, str]] = []
 
     def scan_file(self, name: str, former: ScannedFile | None) -> ScannedFile:
-        """What a file holds; `known` (from the last scan) where neither the file nor its sidecars have changed."""
+        """The content of a file. Returns `former`, of the last scan, if neither the file nor its sidecars changed."""
         scanned = former if former is not None and self.is_unchanged(name, former) else self.open_file(name)
         if scanned.reader == STORE:
             self.stores.add(name)
@@ -217,7 +217,7 @@ class FileScanner:
         )
 
     def read_context(self, name: str, file_format: FileFormat) -> dict[str, Any]:
-        """What the adapter makes of a file's sidecars."""
+        """The sidecars of a file, as its adapter reads them."""
         source = file_format.source
         if source is None:
             return {}

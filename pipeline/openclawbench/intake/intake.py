@@ -79,7 +79,7 @@ class Intake:
         return None if digest is None else digest[:24]
 
     def only(self, shard: int) -> "Intake":
-        """What enters at one shard."""
+        """The inputs of one shard."""
         return Intake(
             raw=self.raw,
             entries=self.entries.only(shard),

@@ -62,7 +62,7 @@ def content_of(stored: bytes) -> bytes | None:
 
 
 def local_file(raw: Raw, name: str) -> Path:
-    """Where a file can be opened; one in object storage is fetched to this machine once a process."""
+    """The local path of a file. A file in object storage is fetched once per process."""
     return Copy.of(raw, name, os.getpid()).file if isinstance(raw, ObjectStore) else raw / name
 
 

@@ -44,7 +44,7 @@ LISTED = 10  # failed shards of a stage that are named where the run ends
 
 @dataclass
 class StageReport:
-    """What a stage did in this run. `seconds` and `cpu` seconds of work are summed over its shards, which may run side
+    """One stage in this run. `seconds` and `cpu` seconds of work are summed over its shards, which may run side
     by side."""
 
     stage: str
@@ -158,7 +158,7 @@ class Run:
                 progress(outcome.stage, finished, total)
 
     def note(self, chain: ShardTask, outcome: StageResult, report: StageReport) -> None:
-        """What became of one stage of a chain; a failure is kept for `status` until the shard is redone."""
+        """Record the result of one stage of a chain; `status` shows a failure until the shard is redone."""
         report.seconds += outcome.seconds
         report.cpu += outcome.cpu
         if outcome.error is None:
@@ -321,7 +321,7 @@ def judge_for(stage: Stage, judges: Judges) -> Judge | None:
 
 
 def lost(chain: ShardTask, why: LostTask) -> list[StageResult]:
-    """What to say of a shard whose process was gone before it could say itself how far it came."""
+    """The results of a shard whose process ended before it could report them."""
     return [StageResult(chain.links[0].stage.name, chain.shard, 0.0, why.reason)]
 
 

@@ -44,7 +44,7 @@ class ShardTask:
 
 @dataclass(frozen=True)
 class StageResult:
-    """What became of one stage of a chain. `error` is the sentence of the exception that its function raised."""
+    """The result of one stage of a chain. `error` is the sentence of the exception that its function raised."""
 
     stage: str
     shard: Shard
@@ -115,7 +115,7 @@ class ShardWorker:
 def carried_out(
     table: pl.LazyFrame | pl.DataFrame | StreamedTable, record: type[Record]
 ) -> pl.DataFrame | StreamedTable:
-    """What a stage hands back, as the table that it declares."""
+    """The result of a stage as the table that it declares."""
     if isinstance(table, StreamedTable):
         return table
     return conform(table.collect() if isinstance(table, pl.LazyFrame) else table, record)

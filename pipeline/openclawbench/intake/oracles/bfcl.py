@@ -17,7 +17,7 @@ NAME = "bfcl-eval"
 
 
 class Verdict(NamedTuple):
-    """What can be said of a category: scored, failures_only, no_score, or unscorable with the reason."""
+    """The state of a category: scored, failures_only, no_score, or unscorable with the reason."""
 
     kind: str
     reason: str | None = None

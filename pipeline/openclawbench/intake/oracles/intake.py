@@ -28,7 +28,7 @@ NAMED = 3  # files that are named in a warning
 
 @dataclass
 class OracleInput:
-    """What was read."""
+    """What the oracle folder gave: outcome records, warnings and unused files."""
 
     rows: list[Row] = field(default_factory=list)  # OracleRow
     categories: list[Row] = field(default_factory=list)  # OracleCategory

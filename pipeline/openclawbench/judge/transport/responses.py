@@ -58,7 +58,7 @@ def failure(
 
 
 def target(location: str) -> str:
-    """Where a redirect leads, without user, password and query."""
+    """The target of a redirect, without user, password and query."""
     return printable_url(location) if "://" in location else location.partition("?")[0]
 
 

@@ -76,7 +76,7 @@ def carry_out(function: Callable[[Any], Any], task: Any) -> Any:
 
 
 def result_of(ray: Any, reference: Any) -> Any:
-    """What a task came to. An error of the function is raised as it was."""
+    """The result of a task. An error of the function is raised unchanged."""
     try:
         return ray.get(reference)
     except ray.exceptions.RayTaskError as error:
