@@ -37,20 +37,20 @@ def write_corpus(folder: Path, sessions: int, seed: int) -> Written:
         (folder / "raw" / "run_manifest.jsonl").open("wb") as manifest,
         (folder / "oracle" / "outcomes.jsonl").open("wb") as oracle,
     ):
-        for run, made in sessions_of(sessions, seed):
-            write_session(folder / "raw", run, made)
-            size += len(made.content)
+        for run, session in sessions_of(sessions, seed):
+            write_session(folder / "raw", run, session)
+            size += len(session.content)
             manifest.write(ENCODE(run) + b"\n")
-            if (outcome := outcome_of(run, made, seed)) is not None:
+            if (outcome := outcome_of(run, session, seed)) is not None:
                 oracle.write(ENCODE(outcome) + b"\n")
     return Written(sessions, size)
 
 
-def write_session(raw: Path, run: dict[str, Any], made: Made) -> Path:
+def write_session(raw: Path, run: dict[str, Any], session: Made) -> Path:
     """Write one session where its model's are."""
-    path: Path = raw / run["source_model"] / f"{made.session_id}.jsonl"
+    path: Path = raw / run["source_model"] / f"{session.session_id}.jsonl"
     path.parent.mkdir(exist_ok=True)
-    path.write_bytes(made.content)
+    path.write_bytes(session.content)
     return path
 
 
@@ -84,7 +84,7 @@ def one_session_of(size: int, seed: int) -> tuple[dict[str, Any], Made]:
     return {"source_model": shape.model[0].folder, "native_session_basename": session.session_id}, session
 
 
-def outcome_of(run: dict[str, Any], made: Made, seed: int) -> dict[str, Any] | None:
+def outcome_of(run: dict[str, Any], session: Made, seed: int) -> dict[str, Any] | None:
     """Oracle record: mostly scored, three in five a success; a few infrastructure errors; null for one in fifty."""
     random = Random(f"outcome:{seed}:{run['run_id']}")
     kind = random.random()
@@ -98,7 +98,7 @@ def outcome_of(run: dict[str, Any], made: Made, seed: int) -> dict[str, Any] | N
         **blank,
         **{name: value for name, value in run.items() if name in blank},
         "schema_version": "1",
-        "session_id": made.session_id,
+        "session_id": session.session_id,
         "task_id_canonical": run["task_id"],
         "success": success,
         "status": "scored" if scored else "infra_error",

@@ -47,15 +47,16 @@ def run_end_to_end(sizes: list[int], seed: int, with_ray: bool, scratch: Path | 
 
 def ratios(sizes: list[dict[str, Any]]) -> dict[str, float]:
     """The numbers that have a goal or a reference, at the largest size."""
-    whole = sizes[-1]["measures"]
+    largest = sizes[-1]["measures"]
     results = {
-        f"{part}_x_{reference}_cpu": whole[part]["cpu"] / whole[reference]["cpu"] for part, reference in PARTS.items()
+        f"{part}_x_{reference}_cpu": largest[part]["cpu"] / largest[reference]["cpu"]
+        for part, reference in PARTS.items()
     }
-    results["peak_mb"] = max(whole[part]["peak_mb"] for part in PARTS)
+    results["peak_mb"] = max(largest[part]["peak_mb"] for part in PARTS)
     for kind, key in (("wall", "working"), ("cpu", "cpu")):
-        results[f"engine_x_bare_pool_{kind}"] = whole["processes"][key] / whole["bare_pool"][key]
-    if "ray_2" in whole:
-        results["ray_2_workers_x_1_wall"] = whole["ray_1"]["working"] / whole["ray_2"]["working"]
+        results[f"engine_x_bare_pool_{kind}"] = largest["processes"][key] / largest["bare_pool"][key]
+    if "ray_2" in largest:
+        results["ray_2_workers_x_1_wall"] = largest["ray_1"]["working"] / largest["ray_2"]["working"]
     return results
 
 

@@ -34,8 +34,8 @@ def through(folder: Path, verb: str) -> Result:
     """`openclawbench VERB` in one process, on a folder in which everything before is up to date."""
     data = DataFolder(folder / "data")
     inputs = {"raw": str(folder / "raw"), "oracle": str(folder / "oracle"), "engine": "serial", "judge": "rules"}
-    done = update(data, settings(data, **inputs), verb, Progress())
-    return {"redone": done.redone, "shards": max(report.shards for report in done.reports)}
+    summary = update(data, settings(data, **inputs), verb, Progress())
+    return {"redone": summary.redone, "shards": max(report.shards for report in summary.reports)}
 
 
 def packet(folder: Path) -> Result:
@@ -95,8 +95,8 @@ def over(engine: Engine, folder: Path, name: str) -> Result:
     run, chains = planned(folder, name)
     begun: list[float] = []
     worker = ShardWorker(run.data, {}, run.rules)
-    done = len(list(engine.run(worker.carry_out, chains, lambda _: begun.append(time.perf_counter()))))
-    return {"shards": done, "working": time.perf_counter() - begun[0]}
+    shards = len(list(engine.run(worker.carry_out, chains, lambda _: begun.append(time.perf_counter()))))
+    return {"shards": shards, "working": time.perf_counter() - begun[0]}
 
 
 def processes(folder: Path) -> Result:
@@ -110,8 +110,8 @@ def bare_pool(folder: Path) -> Result:
     worker = ShardWorker(run.data, {}, run.rules)
     started = time.perf_counter()
     with library_pool() as pool:
-        done = len(list(pool.map(worker.carry_out, chains)))
-    return {"shards": done, "working": time.perf_counter() - started}
+        shards = len(list(pool.map(worker.carry_out, chains)))
+    return {"shards": shards, "working": time.perf_counter() - started}
 
 
 def ray_1(folder: Path) -> Result:

@@ -45,7 +45,7 @@ class Difference:
 
     field: str
     expected: Any
-    got: Any
+    actual: Any
 
 
 @dataclass(frozen=True)
@@ -117,10 +117,10 @@ def differences(case: Case, row: Row) -> Iterator[Difference]:
     for name in FIELDS[1:-1]:
         if compared(case, name) and not agrees(getattr(expected, name), row[name]):
             yield Difference(name, getattr(expected, name), row[name])
-    got = set(row["auto_flags"])
+    flags = set(row["auto_flags"])
     must, may = set(expected.auto_flags), set(expected.flags_optional)
-    if not must <= got <= must | may:
-        yield Difference("auto_flags", sorted(must), sorted(got - may | got & must))
+    if not must <= flags <= must | may:
+        yield Difference("auto_flags", sorted(must), sorted(flags - may | flags & must))
 
 
 def compared(case: Case, name: str) -> bool:
@@ -128,16 +128,20 @@ def compared(case: Case, name: str) -> bool:
     return name in case.expected.model_fields_set or name in ("event_type", "auto_flags")
 
 
-def agrees(expected: Any, got: Any) -> bool:
+def agrees(expected: Any, actual: Any) -> bool:
     """Whether a value is one of those that are right; of two paths one may be the tail of the other."""
     if isinstance(expected, list):
-        return any(agrees(value, got) for value in expected)
+        return any(agrees(value, actual) for value in expected)
     if expected == ANY:
-        return got is not None
-    if isinstance(expected, str) and isinstance(got, str):
-        one, other = tidy(expected), tidy(got)
-        return one == other or one.endswith(f"/{other}") or other.endswith(f"/{one}")
-    return bool(expected == got)
+        return actual is not None
+    if isinstance(expected, str) and isinstance(actual, str):
+        wanted_path, actual_path = tidy(expected), tidy(actual)
+        return (
+            wanted_path == actual_path
+            or wanted_path.endswith(f"/{actual_path}")
+            or actual_path.endswith(f"/{wanted_path}")
+        )
+    return bool(expected == actual)
 
 
 def tidy(path: str) -> str:
@@ -231,7 +235,7 @@ def misses(outcomes: list[Outcome]) -> list[Row]:
     return [
         {"id": outcome.case.id, "why": outcome.case.why}
         | {
-            difference.field: {"expected": difference.expected, "got": difference.got}
+            difference.field: {"expected": difference.expected, "got": difference.actual}
             for difference in outcome.differences
         }
         for outcome in outcomes

@@ -57,7 +57,7 @@ class Bill:
         self.in_flight -= 1
         self.last = time.monotonic()
 
-    def said(self) -> bytes:
+    def response(self) -> bytes:
         """As a response; `span`: seconds from the first request to the last answer."""
         stats = {
             "requests": self.requests,
@@ -86,7 +86,7 @@ class Connection(asyncio.Protocol):
         self.buffer += data
         while self.complete():
             if self.buffer.startswith(b"GET"):
-                self.transport.write(self.bill.said())
+                self.transport.write(self.bill.response())
             else:
                 match = ID.search(self.buffer, 0, self.need)
                 self.bill.came()

@@ -44,11 +44,16 @@ def run_benchmark(job: Job, scratch: Path | None) -> dict[str, Any]:
         measures = small_sessions(corpus, job)
         shutil.rmtree(corpus)
         big = Path(folder) / "big"
-        made = one_session_of(job.big_bytes, job.seed)
+        big_session = one_session_of(job.big_bytes, job.seed)
         (big / "raw").mkdir(parents=True)
-        write_session(big / "raw", *made)
+        write_session(big / "raw", *big_session)
         measures |= {"big reference": child("reference", big), "big session": child("one_process", big)}
-    size = {"sessions": written.sessions, "bytes": written.bytes, "big_bytes": len(made[1].content), "seed": job.seed}
+    size = {
+        "sessions": written.sessions,
+        "bytes": written.bytes,
+        "big_bytes": len(big_session[1].content),
+        "seed": job.seed,
+    }
     return {"machine": machine(), "corpus": size, "measures": measures, "ratios": ratios(measures, size)}
 
 
@@ -64,8 +69,8 @@ def small_sessions(corpus: Path, job: Job) -> dict[str, Any]:
     results["reference, 5 times"] = child("reference_again", corpus)
     results["reference, 5 times, 2 at once"] = at_once("reference_again", corpus)
     results["nothing changed"] = child("again", corpus)
-    ((run, made),) = sessions_of(1, job.seed, first=job.sessions)
-    write_session(corpus / "raw", run, made)
+    ((run, session),) = sessions_of(1, job.seed, first=job.sessions)
+    write_session(corpus / "raw", run, session)
     results["one session more"] = child("again", corpus)
     references.append(child("reference", corpus))
     middle = median(result["cpu"] for result in references)
@@ -93,15 +98,15 @@ def at_once(name: str, folder: Path) -> dict[str, Any]:
 
 def ratios(measures: dict[str, Any], size: dict[str, Any]) -> dict[str, float]:
     """The numbers that have a goal."""
-    one, two, bare = (measures[name] for name in ("normalize", "normalize, 2 processes", "normalize, bare pool"))
+    single, double, bare = (measures[name] for name in ("normalize", "normalize, 2 processes", "normalize, bare pool"))
     once, twice = measures["reference, 5 times"], measures["reference, 5 times, 2 at once"]
     return {
-        "normalize_x_reference_cpu": measures["reference"]["cpu"] / one["cpu"],
-        "normalize_peak_mb": one["peak_mb"],
-        "two_processes_x_one_wall": one["seconds"] / two["seconds"],
+        "normalize_x_reference_cpu": measures["reference"]["cpu"] / single["cpu"],
+        "normalize_peak_mb": single["peak_mb"],
+        "two_processes_x_one_wall": single["seconds"] / double["seconds"],
         "two_references_x_one_wall": 2 * once["seconds"] / twice["seconds"],
-        "engine_x_bare_pool_wall": two["after_scan"] / bare["after_scan"],
-        "engine_x_bare_pool_cpu": two["cpu"] / bare["cpu"],
+        "engine_x_bare_pool_wall": double["after_scan"] / bare["after_scan"],
+        "engine_x_bare_pool_cpu": double["cpu"] / bare["cpu"],
         "rerun_s_per_10000_sessions": measures["nothing changed"]["seconds"] * 10_000 / size["sessions"],
         "rerun_cpu_s_per_10000_sessions": measures["nothing changed"]["cpu"] * 10_000 / size["sessions"],
         "one_session_more_s": measures["one session more"]["seconds"],
@@ -140,9 +145,9 @@ def print_results(console: Console, results: dict[str, Any]) -> None:
         size, sessions = (corpus["big_bytes"], 1) if big else (corpus["bytes"] * passes, corpus["sessions"] * passes)
         yardstick = measures["big reference" if big else "reference"]["cpu"] * passes
         numbers = [result["seconds"], result["cpu"], size / 1e6 / result["seconds"], size / 1e6 / result["cpu"]]
-        whole = name not in ("nothing changed", "one session more")  # these read only stamps
-        rates = [yardstick / result["cpu"] if whole else None, sessions / result["seconds"], result["peak_mb"]]
-        rows.append([name, *map(rounded, [*numbers[:2], *(numbers[2:] if whole else (None, None)), *rates])])
+        reads_all = name not in ("nothing changed", "one session more")  # these read only stamps
+        rates = [yardstick / result["cpu"] if reads_all else None, sessions / result["seconds"], result["peak_mb"]]
+        rows.append([name, *map(rounded, [*numbers[:2], *(numbers[2:] if reads_all else (None, None)), *rates])])
     console.print(table(None, COLUMNS, rows))
     console.print()
     console.print(

@@ -71,10 +71,10 @@ def measure(name: str, url: str, calls: int, in_flight: int, folder: Path) -> Re
     command = [*command_of("judge_measures"), name, url, str(calls), str(in_flight), str(folder)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         keep_to(process.pid, 0)
-        said, _ = process.communicate()
+        output, _ = process.communicate()
     if process.returncode:
         raise subprocess.CalledProcessError(process.returncode, command)
-    content: Result = json.loads(said)
+    content: Result = json.loads(output)
     return content | {"measure": name, "in_flight": in_flight, "calls": calls}
 
 

@@ -184,16 +184,16 @@ def timed(asking: ClientOptions, first: list[float]) -> ClientOptions:
     """The same asking; notes when it sends for the first time."""
 
     def transport(endpoint: Endpoint, concurrency: int, rules: AskingRules) -> Any:
-        made = asking.transport(endpoint, concurrency, rules)
-        send = made.send
+        sender = asking.transport(endpoint, concurrency, rules)
+        send = sender.send
 
         async def noted(content: bytes) -> Any:
             if not first:
                 first.append(time.perf_counter())
             return await send(content)
 
-        made.send = noted  # type: ignore[assignment, method-assign]
-        return made
+        sender.send = noted  # type: ignore[assignment, method-assign]
+        return sender
 
     return ClientOptions(**{**vars(asking), "transport": transport})
 

@@ -94,8 +94,8 @@ def bare_pool(folder: Path) -> dict[str, Any]:
     worker = ShardWorker(data, {}, run.rules)
     started = time.perf_counter()
     with library_pool() as pool:
-        done = list(pool.map(worker.carry_out, run.chains([normalize])))
-    return {"shards": len(done), "after_scan": time.perf_counter() - started}
+        results = list(pool.map(worker.carry_out, run.chains([normalize])))
+    return {"shards": len(results), "after_scan": time.perf_counter() - started}
 
 
 @contextlib.contextmanager
@@ -109,8 +109,8 @@ def library_pool() -> Iterator[ProcessPoolExecutor]:
 def again(folder: Path) -> dict[str, Any]:
     """`openclawbench normalize` on a folder that is up to date, or in which one session is new."""
     data = DataFolder(folder / "data")
-    done = update(data, settings(data, raw=str(folder / "raw")), "normalize", Progress())
-    return {"redone": done.redone}
+    summary = update(data, settings(data, raw=str(folder / "raw")), "normalize", Progress())
+    return {"redone": summary.redone}
 
 
 def every_stage(folder: Path) -> dict[str, Any]:
@@ -127,15 +127,17 @@ def every_stage(folder: Path) -> dict[str, Any]:
     oracle, intake = timed(lambda: take_in(data, folder / "raw", folder / "oracle", save=True))
     run = Concluded(data, intake, None)
     digests, _ = timed(lambda: run.plan(run_through))
-    whole, done = timed(lambda: {report.stage: report for report in run.update(run_through, lambda *_: None)})
-    reports = [done[stage.name] for stage in run_through]
+    total, report_of_stage = timed(
+        lambda: {report.stage: report for report in run.update(run_through, lambda *_: None)}
+    )
+    reports = [report_of_stage[stage.name] for stage in run_through]
     each = {report.stage: {"cpu": report.cpu, "seconds": report.seconds, "shards": report.redone} for report in reports}
     first = each.pop("normalize")
-    own = {name: first[name] + run.spent["normalize"][name] for name in whole}
+    own = {name: first[name] + run.spent["normalize"][name] for name in total}
     return {
         "normalize": {name: scanned[name] + own[name] for name in scanned},
         "stages": each,
-        "after": {name: whole[name] - own[name] for name in whole},
+        "after": {name: total[name] - own[name] for name in total},
         "apart": {"oracle": oracle, "digests": digests},
         "steps": read_json(data.manifest_file("describe"))["outputs"]["Descriptor"]["rows"],
     }
@@ -172,17 +174,17 @@ def raw_to_packets(folder: Path) -> dict[str, Any]:
 
 def merged(folder: Path) -> dict[str, Any]:
     """Everything up to merged records, with the rules judge."""
-    done = update(DataFolder(folder / "data"), chosen(folder), "merge", Progress())
-    return {"redone": done.redone, "worker_mb": largest_worker_mb()}
+    summary = update(DataFolder(folder / "data"), chosen(folder), "merge", Progress())
+    return {"redone": summary.redone, "worker_mb": largest_worker_mb()}
 
 
 def released(folder: Path) -> dict[str, Any]:
     """A release of what `merged` left: fingerprints, cuts, counts, lines; then the folder itself."""
     started = time.perf_counter()
-    done = update(DataFolder(folder / "data"), chosen(folder), "release", Progress())
-    parts = {report.stage: report.seconds for report in done.reports if report.redone}
+    summary = update(DataFolder(folder / "data"), chosen(folder), "release", Progress())
+    parts = {report.stage: report.seconds for report in summary.reports if report.redone}
     seconds = {**parts, "everything": time.perf_counter() - started}
-    return {"redone": done.redone, "released": done.released, "parts": seconds, "worker_mb": largest_worker_mb()}
+    return {"redone": summary.redone, "released": summary.released, "parts": seconds, "worker_mb": largest_worker_mb()}
 
 
 def validated(folder: Path) -> dict[str, Any]:

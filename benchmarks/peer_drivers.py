@@ -21,11 +21,11 @@ def openai(prompts: list[str], url: str, in_flight: int, _: Path) -> None:
     """The reference: a plain loop over AsyncOpenAI, its retries off."""
     client = import_module("openai").AsyncOpenAI(base_url=url, api_key=KEY, max_retries=0)
 
-    async def one(prompt: str) -> str:
+    async def ask_prompt(prompt: str) -> str:
         completion = await client.chat.completions.create(model=MODEL, messages=messages(prompt), temperature=0)
         return str(completion.choices[0].message.content)
 
-    asyncio.run(each(prompts, one, in_flight))
+    asyncio.run(each(prompts, ask_prompt, in_flight))
 
 
 def litellm(prompts: list[str], url: str, in_flight: int, _: Path) -> None:
@@ -33,12 +33,12 @@ def litellm(prompts: list[str], url: str, in_flight: int, _: Path) -> None:
     library: Any = import_module("litellm")
     library.suppress_debug_info = True
 
-    async def one(prompt: str) -> str:
+    async def ask_prompt(prompt: str) -> str:
         how = {"model": f"openai/{MODEL}", "api_base": url, "api_key": KEY, "num_retries": 0, "temperature": 0}
         completion = await library.acompletion(messages=messages(prompt), **how)
         return str(completion.choices[0].message.content)
 
-    asyncio.run(each(prompts, one, in_flight))
+    asyncio.run(each(prompts, ask_prompt, in_flight))
 
 
 def instructor(prompts: list[str], url: str, in_flight: int, _: Path) -> None:
@@ -48,11 +48,11 @@ def instructor(prompts: list[str], url: str, in_flight: int, _: Path) -> None:
     plain = import_module("openai").AsyncOpenAI(base_url=url, api_key=KEY, max_retries=0)
     client = library.from_openai(plain, mode=library.Mode.JSON)
 
-    async def one(prompt: str) -> str:
+    async def ask_prompt(prompt: str) -> str:
         how = {"model": MODEL, "response_model": record, "max_retries": 1}
         return str((await client.chat.completions.create(messages=messages(prompt), **how)).model_dump())
 
-    asyncio.run(each(prompts, one, in_flight))
+    asyncio.run(each(prompts, ask_prompt, in_flight))
 
 
 def pydantic_ai(prompts: list[str], url: str, in_flight: int, _: Path) -> None:
@@ -61,10 +61,10 @@ def pydantic_ai(prompts: list[str], url: str, in_flight: int, _: Path) -> None:
     model = import_module("pydantic_ai.models.openai").OpenAIChatModel(MODEL, provider=provider)
     agent = import_module("pydantic_ai").Agent(model, system_prompt=SYSTEM)
 
-    async def one(prompt: str) -> str:
+    async def ask_prompt(prompt: str) -> str:
         return str((await agent.run(prompt)).output)
 
-    asyncio.run(each(prompts, one, in_flight))
+    asyncio.run(each(prompts, ask_prompt, in_flight))
 
 
 def daft(prompts: list[str], url: str, in_flight: int, _: Path) -> None:
@@ -93,8 +93,8 @@ def curator(prompts: list[str], url: str, in_flight: int, folder: Path) -> None:
     model = library.LLM(
         model_name="gpt-4o-mini", backend="openai", backend_params={"require_all_responses": False, **how}
     )
-    found = model(prompts, working_dir=str(folder / "cache"))
-    complete([row["response"] for row in getattr(found, "dataset", found)], len(prompts))
+    dataset = model(prompts, working_dir=str(folder / "cache"))
+    complete([row["response"] for row in getattr(dataset, "dataset", dataset)], len(prompts))
 
 
 class ByLength:
@@ -117,8 +117,8 @@ def distilabel(prompts: list[str], url: str, in_flight: int, folder: Path) -> No
     with import_module("distilabel.pipeline").Pipeline(name="bench", cache_dir=str(folder / "cache")) as pipeline:
         load = steps.LoadDataFromDicts(data=[{"instruction": prompt} for prompt in prompts], batch_size=in_flight)
         load >> tasks.TextGeneration(llm=model, input_batch_size=in_flight, system_prompt=SYSTEM)
-    found = pipeline.run(use_cache=True)
-    complete(found["default"]["train"]["generation"], len(prompts))
+    dataset = pipeline.run(use_cache=True)
+    complete(dataset["default"]["train"]["generation"], len(prompts))
 
 
 def data_designer(prompts: list[str], url: str, in_flight: int, folder: Path) -> None:
@@ -150,25 +150,25 @@ def inspect_scout(prompts: list[str], url: str, in_flight: int, folder: Path) ->
 
     async def scan_one(transcript: Any) -> Any:
         asked = [model.ChatMessageSystem(content=SYSTEM), model.ChatMessageUser(content=transcript.messages[0].text)]
-        found = await model.get_model().generate(asked)
-        return scout.Result(value="verdict" in found.completion)
+        output = await model.get_model().generate(asked)
+        return scout.Result(value="verdict" in output.completion)
 
     def bench_judge() -> Any:
         return scan_one
 
     scan_one.__annotations__ = {"transcript": scout.Transcript, "return": scout.Result}
     bench_judge.__annotations__ = {"return": scout.Scanner[scout.Transcript]}
-    made = scout.scanner(messages="all")(bench_judge)
+    scanner = scout.scanner(messages="all")(bench_judge)
     former = sorted(scans.glob("scan_id=*"))
     if former:
-        done = scout.scan_resume(str(former[0]), display="none")
+        status = scout.scan_resume(str(former[0]), display="none")
     else:
         how = model.GenerateConfig(max_connections=in_flight, max_retries=5, timeout=PATIENCE_S)
         where = {"transcripts": scout.transcripts_from(str(transcripts)), "scans": str(scans)}
         ask = {"model": f"openai-api/mock/{MODEL}", "model_base_url": url, "model_config": how}
         limits = {"max_transcripts": in_flight, "max_processes": 1, "display": "none"}
-        done = scout.scan(scanners=[made()], **where, **ask, **limits)
-    if not done.complete:
+        status = scout.scan(scanners=[scanner()], **where, **ask, **limits)
+    if not status.complete:
         raise ValueError("the scan did not end")
 
 
@@ -194,16 +194,16 @@ def messages(prompt: str) -> list[dict[str, str]]:
     return [{"role": "system", "content": SYSTEM}, {"role": "user", "content": prompt}]
 
 
-async def each(prompts: list[str], one: Callable[[str], Awaitable[str]], in_flight: int) -> None:
+async def each(prompts: list[str], ask_prompt: Callable[[str], Awaitable[str]], in_flight: int) -> None:
     """Every prompt once, so many at a time."""
     answers: list[str] = []
 
-    async def work(left: Iterator[str]) -> None:
-        for prompt in left:
-            answers.append(await one(prompt))  # noqa: PERF401 (what comes first is appended first)
+    async def work(remaining: Iterator[str]) -> None:
+        for prompt in remaining:
+            answers.append(await ask_prompt(prompt))  # noqa: PERF401 (what comes first is appended first)
 
-    left = iter(prompts)
-    await asyncio.gather(*(work(left) for _ in range(in_flight)))
+    remaining = iter(prompts)
+    await asyncio.gather(*(work(remaining) for _ in range(in_flight)))
     complete(answers, len(prompts))
 
 

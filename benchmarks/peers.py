@@ -136,8 +136,8 @@ def installed(peer: Peer, folder: Path) -> Path:
 
 def version(python: Path, package: str) -> str:
     """The version of a package that an interpreter has."""
-    said = f"import importlib.metadata as m; print(m.version({package!r}))"
-    output = subprocess.run([python, "-P", "-c", said], capture_output=True, text=True)
+    program = f"import importlib.metadata as m; print(m.version({package!r}))"
+    output = subprocess.run([python, "-P", "-c", program], capture_output=True, text=True)
     return output.stdout.strip() or "?"
 
 
@@ -159,8 +159,8 @@ class Tool:
 
     def environment(self) -> dict[str, str]:
         """No setting and no home of whoever measures."""
-        theirs = ("OPENAI_", "OPENCLAWBENCH_", "PYTHONPATH")
-        plain = {name: value for name, value in os.environ.items() if not name.startswith(theirs)}
+        prefixes = ("OPENAI_", "OPENCLAWBENCH_", "PYTHONPATH")
+        plain = {name: value for name, value in os.environ.items() if not name.startswith(prefixes)}
         home = {"HOME": str(self.folder), "XDG_CACHE_HOME": str(self.folder / "cache")}
         return plain | home | self.todo.environment
 
@@ -173,7 +173,7 @@ class Tool:
     def measure(self, url: str, enough: int) -> Measured:
         """One run; killed when so many calls are paid for (zero: never). NotMeasured where it ends otherwise."""
         log = self.folder / "log"
-        found = measured(
+        outcome = measured(
             self.arguments(url),
             self.environment(),
             log,
@@ -181,11 +181,11 @@ class Tool:
             lambda: stats(url)["requests"] > 0,
             lambda: bool(enough) and stats(url)["paid"] >= enough,
         )
-        if found.status is None and not found.killed:
+        if outcome.status is None and not outcome.killed:
             raise NotMeasured(f"still running after {RUN_S} s, {stats(url)['paid']} calls paid for")
-        if found.status:
-            raise NotMeasured(f"ended with status {found.status}: {last_line(log.read_text(errors='replace'))}")
-        return found
+        if outcome.status:
+            raise NotMeasured(f"ended with status {outcome.status}: {last_line(log.read_text(errors='replace'))}")
+        return outcome
 
     def killed_and_resumed(self) -> str:
         """What comes of a kill -9 in the middle and another start, in words."""
@@ -196,11 +196,13 @@ class Tool:
             try:
                 self.measure(url, 0)
             except NotMeasured as why:
-                said = stats(url)
-                return f"{said['paid'] - said['different']} twice, {self.todo.calls - said['different']} never; {why}"
-            said = stats(url)
-        lost = self.todo.calls - said["different"]
-        return f"{said['paid'] - said['different']} twice, {max(lost, 0)} never (killed at {at_kill})"
+                calls = stats(url)
+                return (
+                    f"{calls['paid'] - calls['different']} twice, {self.todo.calls - calls['different']} never; {why}"
+                )
+            calls = stats(url)
+        lost = self.todo.calls - calls["different"]
+        return f"{calls['paid'] - calls['different']} twice, {max(lost, 0)} never (killed at {at_kill})"
 
 
 def stats(url: str) -> Result:
@@ -212,22 +214,22 @@ def stats(url: str) -> Result:
 
 def ratios(plain: tuple[Measured, Result], measured_results: tuple[Measured, Result], todo: Job) -> Result:
     """A tool's numbers beside those of the plain loop."""
-    (reference, seen_of_reference), (own, seen) = plain, measured_results
+    (reference, reference_stats), (own, own_stats) = plain, measured_results
     return {
-        "calls_ratio": seen_of_reference["span"] / seen["span"],
+        "calls_ratio": reference_stats["span"] / own_stats["span"],
         "cpu_ms_per_call": (own.cpu - own.cpu_before) / todo.calls * 1000,
         "cpu_ratio": (own.cpu - own.cpu_before) / (reference.cpu - reference.cpu_before),
         "cpu_s_before_first_call": own.cpu_before,
         "peak_mb": own.peak_mb,
-        "calls_more": seen["paid"] - todo.calls,
-        "most_in_flight": seen["most_in_flight"],
+        "calls_more": own_stats["paid"] - todo.calls,
+        "most_in_flight": own_stats["most_in_flight"],
     }
 
 
 def last_line(text: str) -> str:
     """The last line that says something."""
-    found = [line.strip() for line in text.splitlines() if line.strip(" │╰╯─")]
-    return found[-1][:200] if found else "without a word"
+    lines = [line.strip() for line in text.splitlines() if line.strip(" │╰╯─")]
+    return lines[-1][:200] if lines else "without a word"
 
 
 def print_results(console: Console, results: Result) -> None:

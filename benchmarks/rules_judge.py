@@ -33,7 +33,7 @@ class Made(Record):
 class Measured(Record):
     """A made session and its label. verdict = found | other subtype | missed | false alarm | quiet | review."""
 
-    made: Made
+    planned: Made
     is_anomalous: bool | None
     anomaly_type_l2: str | None
     quality_tier: str
@@ -48,32 +48,32 @@ def measure(release: Path, plan: Path) -> list[Measured]:
     taxonomy = Taxonomy.load()
     labels = {(row.source_model, row.trajectory_id.rpartition(".")[0]): row for row in masters(release)}
     measured = []
-    for made in plan_of(plan):
-        row = labels.get((made.source_model, made.native_session_basename))
+    for planned in plan_of(plan):
+        row = labels.get((planned.source_model, planned.native_session_basename))
         if row is None:
-            raise UsageError(f"{release}: has no {made.native_session_basename}. Build it from data/example.")
+            raise UsageError(f"{release}: has no {planned.native_session_basename}. Build it from data/example.")
         measured.append(
             Measured(
-                made=made,
+                planned=planned,
                 is_anomalous=row.is_anomalous,
                 anomaly_type_l2=row.anomaly_type_l2,
                 quality_tier=row.quality_tier,
-                verdict=verdict(made, row, taxonomy),
+                verdict=verdict(planned, row, taxonomy),
             )
         )
     return measured
 
 
-def verdict(made: Made, row: Master, taxonomy: Taxonomy) -> str:
+def verdict(planned: Made, row: Master, taxonomy: Taxonomy) -> str:
     """What a label comes to beside what the session was made to show (own choice of words)."""
     if row.quality_tier == "review_or_unresolved":
         return "review"
-    if made.intended is None:
+    if planned.intended is None:
         return "false alarm" if row.is_anomalous else "quiet"
     if not row.is_anomalous:
         return "missed"
     l2 = row.anomaly_type_l2 or ""
-    return "found" if l2 == made.intended or taxonomy.absorbs(made.intended, l2) else "other subtype"
+    return "found" if l2 == planned.intended or taxonomy.absorbs(planned.intended, l2) else "other subtype"
 
 
 def plan_of(path: Path) -> list[Made]:
@@ -100,8 +100,8 @@ def masters(release: Path) -> Iterator[Master]:
 
 def as_markdown(measured: list[Measured]) -> str:
     """Two sentences and a table, a row a session."""
-    bad = [session for session in measured if session.made.intended is not None]
-    twins = [session for session in measured if session.made.intended is None]
+    bad = [session for session in measured if session.planned.intended is not None]
+    twins = [session for session in measured if session.planned.intended is None]
     rows = [HEADER, ("---",) * len(HEADER), *map(cells, measured)]
     return (
         f"Of {len(bad)} sessions that misbehave, {tally(bad, 'found')} are labelled with the subtype they were made to "
@@ -115,8 +115,8 @@ def as_markdown(measured: list[Measured]) -> str:
 def cells(session: Measured) -> tuple[str, ...]:
     """A row of the table."""
     label = session.anomaly_type_l2 or {True: "anomalous", False: "normal", None: "no decision"}[session.is_anomalous]
-    shown = session.made.intended or "nothing (innocent twin)"
-    return f"`{session.made.native_session_basename}`", shown, label, session.quality_tier, session.verdict
+    shown = session.planned.intended or "nothing (innocent twin)"
+    return f"`{session.planned.native_session_basename}`", shown, label, session.quality_tier, session.verdict
 
 
 def tally(measured: list[Measured], name: str) -> int:

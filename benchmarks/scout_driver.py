@@ -73,7 +73,7 @@ def measure(
     The list is opened in a new tab. A session is opened from there by its address, which is what a click on its row
     does: another page in the workbench, the same page in Scout, whose script is loaded by then.
     """
-    found: dict[str, dict[str, list[float]]] = {"list": {}, "transcript": {}, "longest": {}}
+    seconds: dict[str, dict[str, list[float]]] = {"list": {}, "transcript": {}, "longest": {}}
     uri = base64.urlsafe_b64encode(Path(folder).absolute().as_uri().encode()).decode().rstrip("=")
     for number in range(rounds):
         for source_model, trajectory_id in sessions if number else sessions[:1]:  # the first round fills caches
@@ -88,8 +88,8 @@ def measure(
                 go = f"location.href = {json.dumps(server + then)}"
                 opened = shown(page, lambda page=page, go=go: page.evaluate(go), MESSAGE[tool])
                 if number:
-                    found["list"].setdefault(tool, []).append(listed)
-                    found["transcript"].setdefault(tool, []).append(opened)
+                    seconds["list"].setdefault(tool, []).append(listed)
+                    seconds["transcript"].setdefault(tool, []).append(opened)
                 page.close()
     longest = base["workbench"] + f"/t/{quoted(sessions[0][0])}/{quoted(sessions[0][1])}"
     with tempfile.TemporaryDirectory() as own:
@@ -101,9 +101,9 @@ def measure(
                 opened = shown(
                     page, lambda page=page, to=address: page.goto(to, wait_until="commit"), MESSAGE["workbench"]
                 )
-                found["longest"].setdefault(name, []).append(opened)
+                seconds["longest"].setdefault(name, []).append(opened)
                 page.close()
-    return found
+    return seconds
 
 
 def quoted(part: str) -> str:

@@ -239,9 +239,11 @@ class SessionMaker:
     def command(self, length: tuple[float, float]) -> str:
         """A shell command; the program of one that has it inline is as long as other arguments."""
         words = self.corpus.shape.words
-        made = self.corpus.choices["commands"].pick(self.random).replace("{again}", self.random.choice(words[:FEW]))
-        made = made.replace("{word}", f"{self.random.choice(words)}{self.random.randrange(1000)}")
-        return made.replace("{code}", self.text("code", length)) if "{code}" in made else made
+        command_text = (
+            self.corpus.choices["commands"].pick(self.random).replace("{again}", self.random.choice(words[:FEW]))
+        )
+        command_text = command_text.replace("{word}", f"{self.random.choice(words)}{self.random.randrange(1000)}")
+        return command_text.replace("{code}", self.text("code", length)) if "{code}" in command_text else command_text
 
     def result(self, call: dict[str, Any]) -> None:
         """The result of a call, failed or not; a command left running gets its poll."""

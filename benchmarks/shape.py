@@ -148,13 +148,13 @@ class Texts:
 def pool(random: Random, words: Iterable[str]) -> str:
     """A long run of random words; numbers among them keep it from repeating itself."""
     listed = list(words)
-    made: list[str] = []
+    picked: list[str] = []
     size = 0
     while size < POOL:
         word = random.choice(listed) if random.random() < 0.97 else f"{random.randrange(10**6)}"
-        made.append(word)
+        picked.append(word)
         size += len(word) + 1
-    return " ".join(made)[:POOL]
+    return " ".join(picked)[:POOL]
 
 
 def iso(milliseconds: int) -> str:

@@ -20,7 +20,7 @@ def run_stages(sessions: int, seed: int, scratch: Path | None) -> dict[str, Any]
         corpus = Path(folder) / "corpus"
         written = write_corpus(corpus, sessions, seed)
         process = child("every_stage", corpus, threads=1)
-        whole = child("raw_to_packets", corpus)
+        raw_to_packets = child("raw_to_packets", corpus)
     first, stages, after, apart = (process.pop(name) for name in ("normalize", "stages", "after", "apart"))
     return {
         "machine": machine(),
@@ -30,14 +30,14 @@ def run_stages(sessions: int, seed: int, scratch: Path | None) -> dict[str, Any]
         "after": after,
         "apart": apart,
         "process": process,
-        "whole": whole,
+        "whole": raw_to_packets,
         "ratios": {
             "after_normalize_x_normalize_cpu": after["cpu"] / first["cpu"],
             "normalize_cpu_s": first["cpu"],
             "after_normalize_cpu_s": after["cpu"],
             "after_normalize_us_per_step": 1e6 * after["cpu"] / max(process["steps"], 1),
             "peak_mb": process["peak_mb"],
-            "raw_to_packets_s": whole["seconds"],
+            "raw_to_packets_s": raw_to_packets["seconds"],
         },
         "goals": {
             "after_normalize_x_normalize_cpu": AFTER,
@@ -49,10 +49,10 @@ def run_stages(sessions: int, seed: int, scratch: Path | None) -> dict[str, Any]
 
 def print_stages(console: Console, results: dict[str, Any]) -> None:
     """A line a stage, then what has a goal."""
-    corpus, whole = results["corpus"], results["normalize"]["cpu"]
+    corpus, normalize_cpu = results["corpus"], results["normalize"]["cpu"]
     size = f"{corpus['sessions']} sessions, {corpus['bytes'] / 1e6:.0f} MB, {corpus['steps']} steps"
     console.print(f"{size}, seed {corpus['seed']}; {results['machine']}\n")
-    first = ["normalize", rounded(results["normalize"]["seconds"]), rounded(whole), 1.0]
+    first = ["normalize", rounded(results["normalize"]["seconds"]), rounded(normalize_cpu), 1.0]
     parts = {
         **results["stages"],
         "all after normalize, with manifests": results["after"],
@@ -60,7 +60,8 @@ def print_stages(console: Console, results: dict[str, Any]) -> None:
         "apart: digests of code and rules": results["apart"]["digests"],
     }
     rows = [
-        [name, *map(rounded, (value["seconds"], value["cpu"], value["cpu"] / whole))] for name, value in parts.items()
+        [name, *map(rounded, (value["seconds"], value["cpu"], value["cpu"] / normalize_cpu))]
+        for name, value in parts.items()
     ]
     console.print(table(None, ("stage", "s", "CPU-s", "x normalize"), [first, *rows]))
     console.print()

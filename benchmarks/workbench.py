@@ -129,8 +129,8 @@ def filter_and_sort(index: pl.DataFrame) -> pl.DataFrame:
 
 def measure_scout(command: list[str], data: Path, scout: Path, chromium: str, export: Path) -> dict[str, float]:
     """Median seconds until list and transcript are visible in a browser, here and in `scout view`, by turns."""
-    made = [*command, "export", "--to", "scout", "-o", str(export), "--data", str(data)]
-    subprocess.run(made, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
+    export_command = [*command, "export", "--to", "scout", "-o", str(export), "--data", str(data)]
+    subprocess.run(export_command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
     longest = DataReader(data).index.sort("num_steps", descending=True).select("source_model", "trajectory_id").rows()
     sessions = [longest[0], *longest[1 :: max(1, len(longest) // BROWSED)]][:BROWSED]
     with subprocess.Popen([*command, "view", str(data)], stdout=subprocess.PIPE, text=True) as server:
@@ -149,10 +149,10 @@ def measure_scout(command: list[str], data: Path, scout: Path, chromium: str, ex
             env=os.environ | {"CHROMIUM": chromium},
         )
         server.terminate()
-    found = json.loads(ended.stdout)
+    by_measure = json.loads(ended.stdout)
     return {
         f"{what} in a browser, {tool}": median(times)
-        for what, by_tool in found.items()
+        for what, by_tool in by_measure.items()
         for tool, times in by_tool.items()
     }
 
@@ -209,11 +209,11 @@ def best(work: Callable[[], Any]) -> float:
 
 def ratios(measures: dict[str, float]) -> dict[str, float]:
     """What the goals are about."""
-    seen = "in a browser"
+    place = "in a browser"
     browser = {
-        "list / scout view": (f"list {seen}, workbench", f"list {seen}, scout view"),
-        "transcript / scout view": (f"transcript {seen}, workbench", f"transcript {seen}, scout view"),
-        "longest / as a file": (f"longest {seen}, workbench", f"longest {seen}, file"),
+        "list / scout view": (f"list {place}, workbench", f"list {place}, scout view"),
+        "transcript / scout view": (f"transcript {place}, workbench", f"transcript {place}, scout view"),
+        "longest / as a file": (f"longest {place}, workbench", f"longest {place}, file"),
     }
     return {
         "list / polars filter and sort": measures["list, filtered"] / measures["polars filter and sort"],
@@ -222,7 +222,7 @@ def ratios(measures: dict[str, float]) -> dict[str, float]:
         "verdict / synced append": measures["verdict"] / measures["synced append"],
         "first page, s": measures["first page"],
         "memory, MB": measures["memory"],
-        **{name: measures[one] / measures[other] for name, (one, other) in browser.items() if one in measures},
+        **{name: measures[own] / measures[compared] for name, (own, compared) in browser.items() if own in measures},
     }
 
 

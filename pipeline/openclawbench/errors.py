@@ -77,10 +77,6 @@ class WorkersFailed(OpenClawBenchError):
 # Asking a judge
 
 
-class JudgeUnavailable(OpenClawBenchError):
-    """The chosen judge cannot be used."""
-
-
 class EndpointRefused(OpenClawBenchError):
     """The endpoint refuses every request of the run: the key, model, address or request is wrong."""
 

@@ -9,7 +9,7 @@ import pytest
 from child import Ran, call
 
 from openclawbench.inspect.explain.explain import explain
-from openclawbench.inspect.find import known
+from openclawbench.inspect.find import trajectory_keys
 from openclawbench.rules.loading.rule_file import rule_path
 from openclawbench.storage.data_folder import DataFolder
 from openclawbench.workspace.settings import settings
@@ -26,7 +26,7 @@ def explained(example: Ran) -> list[Row]:
     """Every trajectory of the example, explained."""
     folder = DataFolder(example.data)
     run = open_run(folder, settings(folder))
-    return [explain(run, key, None) for key in known(run)]
+    return [explain(run, key, None) for key in trajectory_keys(run)]
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ from rich.console import Console
 import openclawbench.cli.render.trajectory as showing
 from openclawbench.cli.render.explain import print_explanation
 from openclawbench.inspect.explain.explain import explain
-from openclawbench.inspect.find import known, rows_for
+from openclawbench.inspect.find import rows_for, trajectory_keys
 from openclawbench.runtime.run import Run
 from openclawbench.storage.data_folder import DataFolder
 from openclawbench.workspace.settings import settings
@@ -48,7 +48,7 @@ def printed(print_to: Callable[[Console], None]) -> list[str]:
 
 def test_no_value_that_explain_prints_makes_a_line(run: Run) -> None:
     seen = 0
-    for key in known(run):
+    for key in trajectory_keys(run):
         found = with_line_ends(explain(run, key, None))
         for one_step in (False, True):
             lines = printed(lambda console: print_explanation(found, console, one_step))  # noqa: B023
@@ -60,7 +60,7 @@ def test_no_value_that_explain_prints_makes_a_line(run: Run) -> None:
 def test_no_value_that_show_prints_makes_a_line_of_its_own(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(showing, "rows_for", lambda *of: with_line_ends(rows_for(*of)))
     seen = 0
-    for key in known(run):
+    for key in trajectory_keys(run):
         lines = printed(lambda console: showing.print_trajectory(run, key, console, full=True))  # noqa: B023
         forged = [line for line in lines if line.lstrip().startswith("FORGED")]
         assert [line for line in forged if not line.startswith(" " * INDENT)] == []

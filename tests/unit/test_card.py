@@ -15,7 +15,7 @@ from openclawbench.records.release import LabelRow, Master, PoolRow, PositiveStr
 from openclawbench.release.card.card import code, lacking, licences, license_lines, repository, size, table
 from openclawbench.release.card.columns import column_tables
 from openclawbench.release.card.configs import configs
-from openclawbench.release.card.croissant import Place, field, given
+from openclawbench.release.card.croissant import Place, field, publisher_fields
 from openclawbench.release.card.example import CHARACTERS, shortened
 from openclawbench.release.card.features import feature_lines, features
 from openclawbench.release.labels.labels import part_file
@@ -119,9 +119,12 @@ def test_nothing_of_the_publisher_is_assumed() -> None:
     assert said.lacking == ["creator", "license"]
     blank = ("version", "creator", "contact", "url", "date_published", "citation", "license", "license_name")
     assert not any(getattr(said, name) for name in blank) and said.based_on == []
-    assert given(said) == dict.fromkeys(given(said)) | {"url": "", "version": "", "citeAs": "", "isBasedOn": []} | {
-        "datePublished": ""
-    }
+    assert publisher_fields(said) == dict.fromkeys(publisher_fields(said)) | {
+        "url": "",
+        "version": "",
+        "citeAs": "",
+        "isBasedOn": [],
+    } | {"datePublished": ""}
     assert "names no creator and no licence" in lacking(said)
     assert licences(said).startswith("Data: no licence is given.")
     assert [one.name for one in licenses(said)] == ["MIT"]
@@ -147,7 +150,7 @@ def test_a_licence_is_the_same_everywhere(said: dict[str, str], name: str, addre
     one = dataset(**said, creator="Ada")
     assert license_lines(one) == front
     assert f"Data: {name} ({address})." in licences(one)
-    assert given(one)["license"] == address
+    assert publisher_fields(one)["license"] == address
     assert licenses(one)[0].name == name
     assert lacking(one) == ""
 

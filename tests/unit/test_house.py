@@ -23,6 +23,16 @@ ORDER = [
     *("construct", "fulltax", "reports", "release", "audit", "flow", "release.validate", "workspace", "inspect"),
     *("exam", "collect", "detect", "api", "workbench", "cli", "__main__", "__init__"),
 ]
+# Names that do not say what a variable, attribute, function or class holds.
+VAGUE_NAMES = {"one", "found", "told", "said", "thing", "got", "ours", "theirs", "made", "given", "whole"}
+# Folders and modules that still have some.
+VAGUE_NAMES_ALLOWED_IN = [
+    *("detect", "fulltax/rules_judge", "sources/atif", "sources/aec_bench/chat_messages.py"),
+    *("cli/commands/detect", "cli/commands/detect.py"),
+]
+NAMED_NODES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.ExceptHandler, ast.MatchAs, ast.MatchStar)
+# Keys of files that people write or read. Renaming one changes a file format.
+VAGUE_FIELDS = {"CertifiedShare.whole", "Rule.whole", "StatusGroups.said", "LanguageRules.told"}
 # Joined here, so that this file does not name them either.
 REGISTRY_HOSTS = [
     ".".join(parts)
@@ -76,6 +86,38 @@ def offences(tree: ast.Module) -> list[str]:
     return found
 
 
+def bound_names(tree: ast.AST) -> list[tuple[int, str]]:
+    """(line, name) of every variable, parameter, attribute, function and class that a module binds. A field of a class
+    is Class.name."""
+    names: list[tuple[int, str | None]] = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Store):
+            names.append((node.lineno, node.id if isinstance(node, ast.Name) else node.attr))
+        elif isinstance(node, ast.arg):
+            names.append((node.lineno, node.arg))
+        elif isinstance(node, ast.alias):
+            names.append((node.lineno, node.asname))
+        elif isinstance(node, NAMED_NODES):
+            names.append((node.lineno, node.name))
+    fields = {
+        (field.target.lineno, field.target.id): owner.name
+        for owner in ast.walk(tree)
+        if isinstance(owner, ast.ClassDef)
+        for field in owner.body
+        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name)
+    }
+    return [(line, f"{fields[line, name]}.{name}" if (line, name) in fields else name) for line, name in names if name]
+
+
+def vague_names(tree: ast.AST) -> list[str]:
+    """Names of VAGUE_NAMES that a module binds, as "line: name"."""
+    return [
+        f"{line}: {name}"
+        for line, name in bound_names(tree)
+        if name.rpartition(".")[2] in VAGUE_NAMES and name not in VAGUE_FIELDS
+    ]
+
+
 def read(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"))
 
@@ -95,6 +137,33 @@ def test_the_checks_find_what_they_look_for() -> None:
     assert "openclawbench.construct" in imports(
         ast.parse("from openclawbench import construct"), "openclawbench.fulltax"
     )
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        ("made = 1", ["1: made"]),
+        ("for one in x:\n    pass", ["1: one"]),
+        ("[one for one in x]", ["1: one"]),
+        ("def found(given, *, whole): ...", ["1: found", "1: given", "1: whole"]),
+        ("class Rule:\n    whole: int\n    told: int", ["3: Rule.told"]),
+        ("self.said = 1", ["1: said"]),
+        ("try:\n    f()\nexcept ValueError as found:\n    pass", ["3: found"]),
+        ("from x import y as got", ["1: got"]),
+        ("match x:\n    case [thing, *ours]: ...", ["2: thing", "2: ours"]),
+        ("remaining = x.whole + f(made=1)", []),
+    ],
+)
+def test_a_name_that_does_not_say_what_it_holds_is_found(code: str, expected: list[str]) -> None:
+    assert sorted(vague_names(ast.parse(code))) == sorted(expected)
+
+
+def test_names_say_what_they_hold() -> None:
+    """See docs/develop/naming.md."""
+    package = ROOT / "pipeline" / "openclawbench"
+    allowed = [package / name for name in VAGUE_NAMES_ALLOWED_IN]
+    checked = [path for path in MODULES if not any(path.is_relative_to(folder) for folder in allowed)]
+    assert {str(path.relative_to(package)): names for path in checked if (names := vague_names(read(path)))} == {}
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))

@@ -24,7 +24,7 @@ def test_slots_are_halved_once_for_a_round_and_opened_again_by_answers() -> None
         for _ in range(4):
             await slots.__aexit__()
             await asyncio.sleep(0)
-        assert slots.taken == 4 and not any(one.done() for one in waiting), "let in though slots were closed"
+        assert slots.in_use == 4 and not any(one.done() for one in waiting), "let in though slots were closed"
         await slots.__aexit__()
         await asyncio.sleep(0)
         assert [one.done() for one in waiting] == [True, False, False]
@@ -32,7 +32,7 @@ def test_slots_are_halved_once_for_a_round_and_opened_again_by_answers() -> None
         for _ in range(5):
             slots.record_success()
         await asyncio.sleep(0)
-        assert 5.0 < slots.open < 5.2 and waiting[2].done() and slots.taken == 5
+        assert 5.0 < slots.open < 5.2 and waiting[2].done() and slots.in_use == 5
         for _ in range(100):
             slots.record_success()
         open_slots.append(slots.open)

@@ -30,15 +30,18 @@ if __name__ == "__main__":
     with TemporaryDirectory() as folder:
         exam = Exam(DataFolder(Path(folder)), "full", SEED)
         sitting = sit(exam, {"judge": "rules"}, Progress())
-        items, found = sitting.paper.items, fired(evidence_of(exam))
-        tables, parts = markdown(items, found), [counted(items, found, part) for part in (BUILD, SET_ASIDE)]
+        items, fired_mechanisms = sitting.paper.items, fired(evidence_of(exam))
+        tables, parts = (
+            markdown(items, fired_mechanisms),
+            [counted(items, fired_mechanisms, part) for part in (BUILD, SET_ASIDE)],
+        )
         OF_RULES_JUDGE.write_bytes((sitting.folder / CERTIFICATE).read_bytes())
     certificate = sitting.certificate
     page = ROOT / "docs" / "why" / "rules_judge.md"
     replace(page, r"^> Judge rules .*$", f"> {certificate.sentence}")
     replace(page, r"(?s)<!-- mechanisms:start -->.*<!-- mechanisms:end -->", f"{START}\n{tables}\n{END}")
     right = f"it gets {certificate.both_right.part} of {certificate.both_right.whole} pairs right"
-    build, aside = (f"{100 * hits / whole:.0f} %" for whole, hits, _ in parts)
+    build, aside = (f"{100 * hits / pairs:.0f} %" for pairs, hits, _ in parts)
     replace(ROOT / "README.md", r"it gets \d+ of \d+ pairs right: \d+ % of", f"{right}: {build} of")
     replace(ROOT / "README.md", r"built with, \d+ % of", f"built with, {aside} of")
     print(certificate.sentence)

@@ -45,8 +45,8 @@ def fired(evidence: Mapping[str, Evidence]) -> dict[str, frozenset[str]]:
     """Item -> the mechanisms of its strong triggers."""
     rules = JudgeRules.load()
     return {
-        name: frozenset(trigger.mechanism for trigger in strong_triggers(find_triggers(Trace(given, rules))))
-        for name, given in evidence.items()
+        name: frozenset(trigger.mechanism for trigger in strong_triggers(find_triggers(Trace(evidence_record, rules))))
+        for name, evidence_record in evidence.items()
     }
 
 
@@ -58,31 +58,31 @@ def pairs_of(items: Iterable[Item]) -> dict[int, dict[str, Item]]:
     return pairs
 
 
-def counted(items: list[Item], found: Fired, part: str, mechanism: str | None = None) -> tuple[int, int, int]:
+def counted(items: list[Item], fired_by_item: Fired, part: str, mechanism: str | None = None) -> tuple[int, int, int]:
     """Pairs of a part, those with both twins right, and innocent twins with a trigger; of one mechanism, or of all."""
     pairs = [pair for pair in pairs_of(items).values() if part_of(pair["innocent"].family) == part]
-    own = {name: {mechanism} & kinds if mechanism else kinds for name, kinds in found.items()}
+    own = {name: {mechanism} & kinds if mechanism else kinds for name, kinds in fired_by_item.items()}
     right = sum(bool(own[pair["anomalous"].id]) and not own[pair["innocent"].id] for pair in pairs)
     alarms = sum(bool(own[pair["innocent"].id]) for pair in pairs)
     return len(pairs), right, alarms
 
 
-def share(part: int, whole: int) -> str:
+def share(part: int, total: int) -> str:
     """12 of 40 (30 %)."""
-    return f"{part} of {whole} ({100 * part / whole:.0f} %)" if whole else "0 of 0"
+    return f"{part} of {total} ({100 * part / total:.0f} %)" if total else "0 of 0"
 
 
-def markdown(items: list[Item], found: Fired) -> str:
+def markdown(items: list[Item], fired_by_item: Fired) -> str:
     """Both tables."""
     lines = ["| families | pairs both right | false alarms |", "| --- | --- | --- |"]
     for part in (BUILD, SET_ASIDE):
-        whole, right, alarms = counted(items, found, part)
+        total, right, alarms = counted(items, fired_by_item, part)
         families = len({item.family for item in items if part_of(item.family) == part})
-        lines.append(f"| {part} ({families}) | {share(right, whole)} | {share(alarms, whole)} |")
+        lines.append(f"| {part} ({families}) | {share(right, total)} | {share(alarms, total)} |")
     lines += ["", "| mechanism alone | build | set aside | false alarms |", "| --- | --- | --- | --- |"]
-    for mechanism in sorted({name for kinds in found.values() for name in kinds}):
+    for mechanism in sorted({name for kinds in fired_by_item.values() for name in kinds}):
         (_, build, alarm), (_, aside, alarm_aside) = (
-            counted(items, found, part, mechanism) for part in (BUILD, SET_ASIDE)
+            counted(items, fired_by_item, part, mechanism) for part in (BUILD, SET_ASIDE)
         )
         lines.append(f"| `{mechanism}` | {build} | {aside} | {alarm + alarm_aside} |")
     return "\n".join(lines)

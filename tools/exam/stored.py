@@ -17,8 +17,8 @@ def stored_session(store: Path, session: str) -> bytes:
     with copied(store) as connection:
         content = as_text(member_content(store, session), other_rows(connection, session))
         expected = transcript_rows(content)
-        found = rows(connection, f"SELECT * FROM {TRANSCRIPT} WHERE session_id = ? ORDER BY seq", session)
-    for row, real in zip(expected, found, strict=True):
+        stored_rows = rows(connection, f"SELECT * FROM {TRANSCRIPT} WHERE session_id = ? ORDER BY seq", session)
+    for row, real in zip(expected, stored_rows, strict=True):
         if any(row[name] != real[name] for name in row if name != "event_json" or real[name] is not None):
             raise ValueError(f"session {session}: the store's row {row['seq']} does not follow from its event")
     return content

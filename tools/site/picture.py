@@ -50,12 +50,12 @@ OUTSIDE = {("raw", "normalize"), ("oracle", "fuse"), ("release", "validate")}  #
 
 def stages_of_commands() -> dict[str, list[str]]:
     """Command -> the stages that it adds to those of the commands before it."""
-    found: dict[str, list[str]] = {}
+    stages: dict[str, list[str]] = {}
     for verb in VERBS:
         if not verb.startswith("stage-"):
-            done = {name for names in found.values() for name in names}
-            found[verb] = [stage.name for stage in stages_up_to(verb) if stage.name not in done]
-    return found
+            earlier = {name for names in stages.values() for name in names}
+            stages[verb] = [stage.name for stage in stages_up_to(verb) if stage.name not in earlier]
+    return stages
 
 
 def links_between_commands() -> set[tuple[str, str]]:

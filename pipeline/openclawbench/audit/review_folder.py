@@ -95,8 +95,8 @@ def add_reviews(data: DataFolder, form: Form[Row, Review], new: list[Review]) ->
     """
     rows = {row_of(review) for review in new}
     earlier = [review for review in reviews(data, form) if row_of(review) in rows]
-    known, days = {content_of(review) for review in earlier}, {place_of(review): day(review) for review in earlier}
-    added = [review for review in new if content_of(review) not in known]
+    contents, days = {content_of(review) for review in earlier}, {place_of(review): day(review) for review in earlier}
+    added = [review for review in new if content_of(review) not in contents]
     if added:
         data.append_review(form.file, map(line, added))
     return Added(len(added), sum(days.get(place_of(review), date.max) <= day(review) for review in added))

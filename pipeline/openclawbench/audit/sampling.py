@@ -27,13 +27,13 @@ def allocate(available: Mapping[str, int], wanted: int, at_least: int) -> dict[s
     if wanted >= total:
         return strata
     least = min(at_least, wanted // len(strata))
-    taken = {name: min(least, number) for name, number in strata.items()}
-    left = wanted - sum(taken.values())
-    rest = {name: number - taken[name] for name, number in strata.items()}
-    quotas = {name: divmod(left * number, sum(rest.values())) for name, number in rest.items()}
-    short = left - sum(quota for quota, _ in quotas.values())
-    first = sorted(quotas, key=lambda name: -quotas[name][1])[:short]  # stable: equal remainders in the given order
-    return {name: taken[name] + quotas[name][0] + (name in first) for name in strata}
+    minimums = {name: min(least, number) for name, number in strata.items()}
+    remaining = wanted - sum(minimums.values())
+    rest = {name: number - minimums[name] for name, number in strata.items()}
+    quotas = {name: divmod(remaining * number, sum(rest.values())) for name, number in rest.items()}
+    short = remaining - sum(quota for quota, _ in quotas.values())
+    extra = sorted(quotas, key=lambda name: -quotas[name][1])[:short]  # stable: equal remainders in the given order
+    return {name: minimums[name] + quotas[name][0] + (name in extra) for name in strata}
 
 
 def allocate_neyman(

@@ -64,8 +64,8 @@ def parsed(content: bytes) -> Parsed:
             imports += [(alias.name, None) for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module:
             imports += [(node.module, alias.name) for alias in node.names]
-    ours = [(module, name) for module, name in imports if module.split(".")[0] == PROJECT]
-    return hashlib.sha256(ast.dump(tree).encode()).hexdigest(), ours
+    own_imports = [(module, name) for module, name in imports if module.split(".")[0] == PROJECT]
+    return hashlib.sha256(ast.dump(tree).encode()).hexdigest(), own_imports
 
 
 def is_module(package: str, name: str) -> bool:

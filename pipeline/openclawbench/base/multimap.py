@@ -12,6 +12,6 @@ class Multimap(dict[Key, tuple[Value, ...]]):
 
     def add(self, key: Key, value: Value) -> None:
         """One more value, if it is not there yet."""
-        known = self.get(key, ())
-        if value not in known:
-            self[key] = (*known, value)
+        values = self.get(key, ())
+        if value not in values:
+            self[key] = (*values, value)

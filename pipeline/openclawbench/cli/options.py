@@ -110,7 +110,7 @@ def with_settings(*groups: Group) -> Callable[[Callable[..., None]], Callable[..
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         signature = inspect.signature(command)
-        kept = [parameter for name, parameter in signature.parameters.items() if name != "flags"]
+        parameters = [parameter for name, parameter in signature.parameters.items() if name != "flags"]
         added = [
             inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=option_of(name, setting))
             for name, setting in settings.items()
@@ -121,7 +121,7 @@ def with_settings(*groups: Group) -> Callable[[Callable[..., None]], Callable[..
             flags = {name: values.pop(name, None) for name in settings}
             command(*args, **values, flags=flags)
 
-        call.__signature__ = signature.replace(parameters=[*kept, *added])  # type: ignore[attr-defined]
+        call.__signature__ = signature.replace(parameters=[*parameters, *added])  # type: ignore[attr-defined]
         return call
 
     return decorate

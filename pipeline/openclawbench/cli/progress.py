@@ -85,10 +85,10 @@ def describe_progress(progress: JudgeProgress) -> str:
     """One line: answered of all, rate, time left, USD, failures, and what the answers of this run say."""
     seconds = max(time.monotonic() - progress.started, 0.001)
     rate = progress.calls / seconds
-    left = (progress.total - progress.done) / rate if rate else 0.0
+    remaining_s = (progress.total - progress.done) / rate if rate else 0.0
     parts = [f"{progress.stage}: {progress.done} of {progress.total} answered"]
     if progress.calls and progress.done < progress.total:
-        parts += [f"{rate:.1f}/s", f"{left:.0f} s left"]
+        parts += [f"{rate:.1f}/s", f"{remaining_s:.0f} s left"]
     if progress.calls:
         parts += [f"{progress.usd:.4f} USD", f"{progress.tokens} tokens ({progress.cached_tokens} cached)"]
     if progress.asked_again:

@@ -23,12 +23,12 @@ INSTALL = (
 TIMEOUT_S = 3600.0
 
 
-def find_bfcl(given: Path | None) -> Path:
+def find_bfcl(option: Path | None) -> Path:
     """The Python that has bfcl-eval: the one given, that of OPENCLAWBENCH_BFCL_PYTHON, or ./bfcl/bin/python.
 
     UsageError with the command that installs it where there is none.
     """
-    named = given or (Path(value) if (value := os.environ.get(ENVIRONMENT)) else None)
+    named = option or (Path(value) if (value := os.environ.get(ENVIRONMENT)) else None)
     path = named or Path("bfcl/bin/python")
     if not path.is_file():
         raise UsageError(f"{path}: does not exist; it should be a Python that has bfcl-eval. Install it: {INSTALL}")

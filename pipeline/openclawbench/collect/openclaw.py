@@ -65,9 +65,9 @@ def find_package(package: Path | None) -> tuple[Path, str]:
     return folder.absolute(), str(version)
 
 
-def find_node(given: Path | None) -> tuple[Path, str]:
+def find_node(option: Path | None) -> tuple[Path, str]:
     """(program, version) of a Node that is new enough for OpenClaw. UsageError with the command that installs one."""
-    named = given or (Path(value) if (value := os.environ.get(NODE_ENVIRONMENT)) else None)
+    named = option or (Path(value) if (value := os.environ.get(NODE_ENVIRONMENT)) else None)
     program = str(named) if named else shutil.which("node")
     if program is None or not Path(program).is_file():
         raise UsageError(f"{program or 'node'}: does not exist. Install Node: {INSTALL_NODE}")

@@ -164,41 +164,43 @@ class Plan(Planned):
                     yield PlannedSession(source, task, attempt)
 
 
-def tool_name(name: str, taken: Iterable[str] = ()) -> str:
+def tool_name(name: str, used_names: Iterable[str] = ()) -> str:
     """The name of an MCP tool that OpenClaw passes on unchanged: its letters only, cut with a digest if it is long."""
-    kept = re.sub(r"[^A-Za-z0-9_-]", "_", name)
-    if len(PREFIX + kept) > LONGEST_NAME or kept in set(taken):
-        kept = f"{kept[: LONGEST_NAME - len(PREFIX) - 9]}_{hashlib.sha256(name.encode()).hexdigest()[:8]}"
-    return kept
+    cleaned = re.sub(r"[^A-Za-z0-9_-]", "_", name)
+    if len(PREFIX + cleaned) > LONGEST_NAME or cleaned in set(used_names):
+        cleaned = f"{cleaned[: LONGEST_NAME - len(PREFIX) - 9]}_{hashlib.sha256(name.encode()).hexdigest()[:8]}"
+    return cleaned
 
 
-def planned_task(found: Mapping[str, Any], answers: str | None) -> Task:
-    """`found`: a task as programs/bfcl_tasks.py prints it. `answers`: right, wrong or none, what the scripted model
+def planned_task(bfcl_task: Mapping[str, Any], answers: str | None) -> Task:
+    """`bfcl_task`: a task as programs/bfcl_tasks.py prints it. `answers`: right, wrong or none, what the scripted model
     does; null: a real model is asked."""
     names: dict[str, str] = {}
 
-    def function(given: Mapping[str, Any]) -> Function:
-        name = names.setdefault(given["name"], tool_name(given["name"], names.values()))
+    def function(definition: Mapping[str, Any]) -> Function:
+        name = names.setdefault(definition["name"], tool_name(definition["name"], names.values()))
         return Function(
             name=name,
-            bfcl_name=given["name"],
-            description=given["description"],
-            parameters=given["parameters"],
+            bfcl_name=definition["name"],
+            description=definition["description"],
+            parameters=definition["parameters"],
         )
 
-    functions = [function(given) for given in found["functions"]]
-    held_back = {int(turn): [function(given) for given in some] for turn, some in found["held_back"].items()}
+    functions = [function(row) for row in bfcl_task["functions"]]
+    held_back = {int(turn): [function(row) for row in rows] for turn, rows in bfcl_task["held_back"].items()}
     script = (
-        None if answers is None else script_of(found, answers, {given: PREFIX + name for given, name in names.items()})
+        None
+        if answers is None
+        else script_of(bfcl_task, answers, {original: PREFIX + name for original, name in names.items()})
     )
     return Task(
-        task_id=found["task_id"],
-        subset=found["subset"],
+        task_id=bfcl_task["task_id"],
+        subset=bfcl_task["subset"],
         # BFCL's system messages go in front of the user's words: OpenClaw's own system prompt stays.
-        turns=["\n\n".join(message["content"] for message in turn) if turn else ADDED for turn in found["turns"]],
+        turns=["\n\n".join(message["content"] for message in turn) if turn else ADDED for turn in bfcl_task["turns"]],
         functions=functions,
         held_back=held_back,
-        simulator=found["simulator"],
+        simulator=bfcl_task["simulator"],
         script=script,
     )
 
@@ -213,12 +215,12 @@ def sampled(tasks: list[Any], size: int | None, seed: int) -> list[Any]:
     drawn = random.Random(seed)
     for numbers in by_subset.values():
         drawn.shuffle(numbers)
-    kept: list[int] = []
-    while len(kept) < size:
+    chosen: list[int] = []
+    while len(chosen) < size:
         for numbers in by_subset.values():
-            if numbers and len(kept) < size:
-                kept.append(numbers.pop())
-    return [tasks[number] for number in sorted(kept)]
+            if numbers and len(chosen) < size:
+                chosen.append(numbers.pop())
+    return [tasks[number] for number in sorted(chosen)]
 
 
 def write_plan(folder: Path, plan: Plan) -> Path:

@@ -20,14 +20,14 @@ MISSING = (UsageError, PackageNotFoundError, OSError, subprocess.TimeoutExpired)
 def programs_found() -> list[dict[str, Any]]:
     """Rows of program, version, place (both null where it is missing) and the command that installs it."""
     return [
-        found("node", lambda: find_node(None), INSTALL_NODE),
-        found("openclaw", lambda: find_package(None), INSTALL),
-        found("bfcl-eval", bfcl, INSTALL_BFCL),
-        found("mcp", lambda: ("this environment", version("mcp")), how_to_install("collect")),
+        program_row("node", lambda: find_node(None), INSTALL_NODE),
+        program_row("openclaw", lambda: find_package(None), INSTALL),
+        program_row("bfcl-eval", bfcl, INSTALL_BFCL),
+        program_row("mcp", lambda: ("this environment", version("mcp")), how_to_install("collect")),
     ]
 
 
-def found(program: str, find: Callable[[], tuple[Path | str, str]], install: str) -> dict[str, Any]:
+def program_row(program: str, find: Callable[[], tuple[Path | str, str]], install: str) -> dict[str, Any]:
     """The row of a program. `find`: (place, version), or one of MISSING raised."""
     row = {"program": program, "version": None, "place": None, "install": install}
     try:

@@ -35,8 +35,8 @@ def read_session(content: bytes, task: Task, journal: bytes = b"") -> RecordedSe
     `journal`: the calls that reached the MCP server. OpenClaw writes *** for an argument that looks secret, and makes
     the call with what the model said: such an argument is taken from there.
     """
-    made = Journal(journal)
-    known = {function.name: function.bfcl_name for function in functions_of(task)}
+    journal_calls = Journal(journal)
+    bfcl_names = {function.name: function.bfcl_name for function in functions_of(task)}
     read, known_calls, stamps = RecordedSession(), set(), []
     for record in messages(content):
         message, role = record["message"], record["message"].get("role")
@@ -58,7 +58,7 @@ def read_session(content: bytes, task: Task, journal: bytes = b"") -> RecordedSe
             known_calls |= {block.get("id") for block in calls}
             read.tool_calls += len(calls)
             own = [
-                made.unmasked(bfcl_name(call["name"], known), call.get("arguments") or {})
+                journal_calls.unmasked(bfcl_name(call["name"], bfcl_names), call.get("arguments") or {})
                 for call in calls
                 if is_bfcl(call["name"])
             ]
@@ -69,15 +69,17 @@ def read_session(content: bytes, task: Task, journal: bytes = b"") -> RecordedSe
             if not message.get("isError"):
                 read.other_tools.add(str(tool))
         elif role == "toolResult":
-            said = "".join(block.get("text") or "" for block in message.get("content") or [])
-            if said == NOT_FOUND.format(tool) and is_offered(task, tool.removeprefix(PREFIX), len(read.turns) - 1):
+            result_text = "".join(block.get("text") or "" for block in message.get("content") or [])
+            if result_text == NOT_FOUND.format(tool) and is_offered(
+                task, tool.removeprefix(PREFIX), len(read.turns) - 1
+            ):
                 read.not_offered.append(tool)
             if message.get("toolCallId") in known_calls:
                 continue
             # OpenClaw does not record the call of a tool that does not exist, only what came back.
             read.lost_arguments.append(message["toolName"])
             if read.turns:
-                read.turns[-1].append([(bfcl_name(message["toolName"], known), {})])
+                read.turns[-1].append([(bfcl_name(message["toolName"], bfcl_names), {})])
     moments = [datetime.fromisoformat(stamp) for stamp in stamps if isinstance(stamp, str)]
     read.seconds = round((moments[-1] - moments[0]).total_seconds(), 3) if moments else 0.0
     return read
@@ -97,16 +99,16 @@ class Journal:
         return name, recorded
 
 
-def is_masked_form(recorded: Any, made: Any) -> bool:
+def is_masked_form(recorded: Any, actual: Any) -> bool:
     """Whether a recorded value is the one of the call, but for text that OpenClaw masked: *** or first…last letters."""
-    if isinstance(recorded, dict) and isinstance(made, dict):
-        return recorded.keys() == made.keys() and all(is_masked_form(recorded[key], made[key]) for key in made)
-    if isinstance(recorded, list) and isinstance(made, list):
-        return len(recorded) == len(made) and all(map(is_masked_form, recorded, made))
-    if isinstance(recorded, str) and isinstance(made, str) and recorded != made:
+    if isinstance(recorded, dict) and isinstance(actual, dict):
+        return recorded.keys() == actual.keys() and all(is_masked_form(recorded[key], actual[key]) for key in actual)
+    if isinstance(recorded, list) and isinstance(actual, list):
+        return len(recorded) == len(actual) and all(map(is_masked_form, recorded, actual))
+    if isinstance(recorded, str) and isinstance(actual, str) and recorded != actual:
         first, mark, last = recorded.partition("…")
-        return recorded == MASK or (bool(mark) and made.startswith(first) and made.endswith(last))
-    return bool(recorded == made)
+        return recorded == MASK or (bool(mark) and actual.startswith(first) and actual.endswith(last))
+    return bool(recorded == actual)
 
 
 def messages(content: bytes) -> Iterator[dict[str, Any]]:
@@ -136,25 +138,25 @@ def is_bfcl(tool: object) -> bool:
     return isinstance(tool, str) and tool.startswith(PREFIX)
 
 
-def bfcl_name(tool: str, known: dict[str, str]) -> str:
+def bfcl_name(tool: str, bfcl_names: dict[str, str]) -> str:
     """BFCL's name of a function that the agent called."""
     name = tool.removeprefix(PREFIX)
-    return known.get(name, name)
+    return bfcl_names.get(name, name)
 
 
 def bfcl_result(read: RecordedSession, task: Task) -> Any:
     """`result` of a line of BFCL's result tree: the calls of each turn; of a single-turn task its calls or words."""
 
-    def line(said: list[tuple[str, dict[str, Any]]] | str) -> Any:
-        return said if isinstance(said, str) else [{name: json.dumps(arguments)} for name, arguments in said]
+    def line(message: list[tuple[str, dict[str, Any]]] | str) -> Any:
+        return message if isinstance(message, str) else [{name: json.dumps(arguments)} for name, arguments in message]
 
     if read.error is not None:
         return f"Error during inference: {read.error}"
     if task.simulator is not None:
-        return [[line(said) for said in turn] for turn in read.turns]
-    said_first = read.turns[0] if read.turns else []
+        return [[line(part) for part in turn] for turn in read.turns]
+    first_turn = read.turns[0] if read.turns else []
     # A single-turn checker reads one list of calls; an agent may make one call after the other where BFCL wants one
     # parallel message.
-    calls = [call for said in said_first if not isinstance(said, str) for call in line(said)]
-    words = [said for said in said_first if isinstance(said, str)]
+    calls = [call for part in first_turn if not isinstance(part, str) for call in line(part)]
+    words = [part for part in first_turn if isinstance(part, str)]
     return calls or (words[-1] if words else "")

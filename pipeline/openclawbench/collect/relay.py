@@ -121,17 +121,19 @@ class Relay:
             headers["Authorization"] = f"Bearer {upstream.key}"
         url = URL(upstream.base_url + request.raw_path.removeprefix(PREFIX), encoded=True)
         body = await request.read()
-        async with self.client.request(request.method, url, data=body, headers=headers, allow_redirects=False) as got:
-            upstream.statuses[got.status] += 1
-            if got.status in REFUSALS and upstream.refusal is None:
-                content = await got.read()
+        async with self.client.request(
+            request.method, url, data=body, headers=headers, allow_redirects=False
+        ) as response:
+            upstream.statuses[response.status] += 1
+            if response.status in REFUSALS and upstream.refusal is None:
+                content = await response.read()
                 text = flat(content.decode("utf-8", "replace"))[:MESSAGE_CHARACTERS]
-                upstream.refusal = f"HTTP {got.status}: {text.replace(upstream.key or chr(0), '***')}"
-                return web.Response(status=got.status, body=content, content_type=got.content_type)
-            passed_on = {name: value for name, value in got.headers.items() if name.lower() not in NOT_PASSED_ON}
-            answer = web.StreamResponse(status=got.status, headers=passed_on)
+                upstream.refusal = f"HTTP {response.status}: {text.replace(upstream.key or chr(0), '***')}"
+                return web.Response(status=response.status, body=content, content_type=response.content_type)
+            passed_on = {name: value for name, value in response.headers.items() if name.lower() not in NOT_PASSED_ON}
+            answer = web.StreamResponse(status=response.status, headers=passed_on)
             await answer.prepare(request)
-            async for piece in got.content.iter_any():
+            async for piece in response.content.iter_any():
                 await answer.write(piece)
             with contextlib.suppress(ConnectionError):
                 await answer.write_eof()
@@ -146,9 +148,9 @@ def problem(status: int, message: str) -> web.Response:
 @contextlib.contextmanager
 def relay(workers: int) -> Iterator[Relay]:
     """The relay for as long as it is needed."""
-    made = Relay(workers)
-    made.start()
+    running = Relay(workers)
+    running.start()
     try:
-        yield made
+        yield running
     finally:
-        made.stop()
+        running.stop()

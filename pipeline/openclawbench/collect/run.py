@@ -92,9 +92,9 @@ class Collection:
 
     def ended(self) -> dict[tuple[str, str], CollectedSession]:
         """(source model, planned session) -> how it ended last. A last line that a kill cut off does not count."""
-        found: dict[tuple[str, str], CollectedSession] = {}
+        rows: dict[tuple[str, str], CollectedSession] = {}
         if not self.log.exists():
-            return found
+            return rows
         for number, line in enumerate(append_log.read(self.log).split(b"\n"), 1):
             if not line:
                 continue
@@ -103,8 +103,8 @@ class Collection:
             except ValidationError as error:
                 problem = f"{self.log}: line {number}: is not a line of this file: {flat(str(error))[:200]}"
                 raise UnreadableInput(f"{problem}. Remove it: the session is made again.") from error
-            found[row.source_model, row.planned] = row
-        return found
+            rows[row.source_model, row.planned] = row
+        return rows
 
     def append(self, row: CollectedSession) -> None:
         """Add a line, on disk when this returns."""
@@ -146,12 +146,12 @@ def keys_of(plan: Plan) -> dict[str, str | None]:
 
 def left_of(plan: Plan, ended: dict[tuple[str, str], CollectedSession]) -> list[PlannedSession]:
     """Sessions that are still to be made: not recorded yet, ended by the infrastructure, or planned otherwise now."""
-    left = []
+    remaining = []
     for planned in plan.sessions():
         row = ended.get((planned.source_model.name, planned.name))
         if row is None or row.status != "collected" or row.digest != planned.digest:
-            left.append(planned)
-    return left
+            remaining.append(planned)
+    return remaining
 
 
 def collect(
@@ -171,21 +171,21 @@ def collect(
 
     with collection.locked():
         ended, keys = collection.ended(), keys_of(plan)
-        left = left_of(plan, ended)
+        remaining = left_of(plan, ended)
         # A worker keeps its process as long as the source model stays the same.
         progress = Progress(total=plan.size)
-        progress.done = progress.begun_with = progress.total - len(left)
+        progress.done = progress.begun_with = progress.total - len(remaining)
         progress.usd = sum(row.usd for row in ended.values())
         progress.tokens = sum(row.tokens_in + row.tokens_out for row in ended.values())
         on_progress(progress, None)
-        is_scripted = any(planned.source_model.base_url == SCRIPTED for planned in left)
+        is_scripted = any(planned.source_model.base_url == SCRIPTED for planned in remaining)
         scripted = scripted_endpoint() if is_scripted else nullcontext()
         with scripted as endpoint, relay(options.concurrency) as sockets:
-            given = Surroundings(
+            surroundings = Surroundings(
                 collection.folder, openclaw, bfcl, options.task_timeout_s, options.has_network, sockets
             )
-            crew = Crew(collection, plan, given, options, progress, on_progress, keys, endpoint)
-            crew.work(left, [Worker(number, given) for number in range(options.concurrency)])
+            crew = Crew(collection, plan, surroundings, options, progress, on_progress, keys, endpoint)
+            crew.work(remaining, [Worker(number, surroundings) for number in range(options.concurrency)])
         return progress
 
 
@@ -196,24 +196,24 @@ class Crew:
         self,
         collection: Collection,
         plan: Plan,
-        given: Surroundings,
+        surroundings: Surroundings,
         options: Options,
         progress: Progress,
         on_progress: Callable[[Progress, CollectedSession | None], None],
         keys: dict[str, str | None],
         endpoint: "ScriptedEndpoint | None",
     ) -> None:
-        self.collection, self.plan, self.given, self.options = collection, plan, given, options
+        self.collection, self.plan, self.surroundings, self.options = collection, plan, surroundings, options
         self.progress, self.on_progress, self.keys, self.endpoint = progress, on_progress, keys, endpoint
         self.lock = threading.Lock()
         self.stop = threading.Event()
         self.failed_in_a_row = 0
         self.plan_digest = plan.digest
 
-    def work(self, left: list[PlannedSession], workers: list[Worker]) -> None:
+    def work(self, sessions: list[PlannedSession], workers: list[Worker]) -> None:
         """Do all of it; every process has ended when this returns or raises."""
         tasks: queue.SimpleQueue[PlannedSession] = queue.SimpleQueue()
-        for planned in left:
+        for planned in sessions:
             tasks.put(planned)
         with ThreadPoolExecutor(max_workers=len(workers)) as threads:
             try:
@@ -303,8 +303,8 @@ class Crew:
             rate_limited=ended.upstream.statuses[RATE_LIMITED],
             sha256=hashlib.sha256(ended.content).hexdigest() if ended.content is not None else None,
             plan=self.plan_digest,
-            openclaw=self.given.openclaw.version,
-            network="open" if self.given.has_network else "endpoint",
+            openclaw=self.surroundings.openclaw.version,
+            network="open" if self.surroundings.has_network else "endpoint",
             evaluator=self.plan.evaluator,
             endpoint_host=source.endpoint_host,
             model=source.model,
@@ -342,16 +342,16 @@ def amounts(ended: Ended, planned: PlannedSession) -> tuple[int, int, int, float
 
 def forecast(plan: Plan, ended: dict[tuple[str, str], CollectedSession], concurrency: int) -> dict[str, Any]:
     """What is left and what it will take, from the sessions so far: hours, tokens, USD; null: none measured."""
-    left = left_of(plan, ended)
+    remaining = left_of(plan, ended)
     measured = [row for row in ended.values() if row.status == "collected"]
-    counts: dict[str, Any] = {"sessions": plan.size, "left": len(left), "measured": len(measured)}
+    counts: dict[str, Any] = {"sessions": plan.size, "left": len(remaining), "measured": len(measured)}
     if not measured:
         return counts | {"hours": None, "tokens": None, "usd": None}
     by_subset: dict[tuple[str, str], list[CollectedSession]] = {}
     for row in measured:
         by_subset.setdefault((row.source_model, row.subset), []).append(row)
     seconds = tokens = usd = 0.0
-    for planned in left:
+    for planned in remaining:
         rows = by_subset.get((planned.source_model.name, planned.task.subset), measured)
         seconds += sum(row.wall_s for row in rows) / len(rows)
         tokens += sum(row.tokens_in + row.tokens_out for row in rows) / len(rows)

@@ -89,10 +89,10 @@ class Answering(BaseHTTPRequestHandler):
             }
             for place, (name, arguments) in enumerate(step.calls)
         ]
-        said = len(step.text) + sum(len(call["function"]["arguments"]) for call in calls)
+        characters = len(step.text) + sum(len(call["function"]["arguments"]) for call in calls)
         usage = {
             "prompt_tokens": len(content) // CHARACTERS_A_TOKEN,
-            "completion_tokens": max(1, said // CHARACTERS_A_TOKEN),
+            "completion_tokens": max(1, characters // CHARACTERS_A_TOKEN),
         }
         usage["total_tokens"] = sum(usage.values())
         reason = "tool_calls" if calls else "stop"

@@ -28,54 +28,54 @@ class Script(BaseModel):
     steps: list[ScriptedStep]
 
 
-def script_of(found: Mapping[str, Any], answers: str, names: Mapping[str, str]) -> Script:
+def script_of(bfcl_task: Mapping[str, Any], answers: str, names: Mapping[str, str]) -> Script:
     """The script of a task as programs/bfcl_tasks.py prints it, with its answer.
 
     `names`: a function's name at BFCL -> its name as the agent calls it. UsageError for an unknown kind of answer.
     """
     if answers not in ANSWERS:
-        raise UsageError(f"{found['task_id']}={answers}: is not one of {', '.join(ANSWERS)}.")
-    answer, steps = found.get("answer"), []
-    for number, _ in enumerate(found["turns"]):
-        if found["simulator"]:
+        raise UsageError(f"{bfcl_task['task_id']}={answers}: is not one of {', '.join(ANSWERS)}.")
+    answer, steps = bfcl_task.get("answer"), []
+    for number, _ in enumerate(bfcl_task["turns"]):
+        if bfcl_task["simulator"]:
             if answers == "right" and answer:
                 steps += [
-                    ScriptedStep(calls=[call_in(text, found["parameter_names"], names)]) for text in answer[number]
+                    ScriptedStep(calls=[call_in(text, bfcl_task["parameter_names"], names)]) for text in answer[number]
                 ]
             elif answers == "wrong" and number == 0:
-                steps.append(ScriptedStep(calls=[(names[found["functions"][0]["name"]], {})]))
+                steps.append(ScriptedStep(calls=[(names[bfcl_task["functions"][0]["name"]], {})]))
             steps.append(ScriptedStep(text=f"Turn {number + 1} is done."))
         elif answers == "none" or (answer is None and answers == "right"):
             steps.append(ScriptedStep(text=NO_CALL))
         else:
-            steps += [ScriptedStep(calls=single_turn_calls(found, answers, names)), ScriptedStep(text="Done.")]
+            steps += [ScriptedStep(calls=single_turn_calls(bfcl_task, answers, names)), ScriptedStep(text="Done.")]
     return Script.model_validate({"answers": answers, "steps": steps})
 
 
 def single_turn_calls(
-    found: Mapping[str, Any], answers: str, names: Mapping[str, str]
+    bfcl_task: Mapping[str, Any], answers: str, names: Mapping[str, str]
 ) -> list[tuple[str, dict[str, Any]]]:
     """The calls that BFCL accepts; wrong: the first with another value. Where none is accepted, wrong is any call."""
-    if found.get("answer") is None:
-        function = found["functions"][0]
+    if bfcl_task.get("answer") is None:
+        function = bfcl_task["functions"][0]
         return [(names[function["name"]], dict.fromkeys(function["parameters"].get("required", []), 1))]
     calls = []
-    for call in found["answer"]:
+    for call in bfcl_task["answer"]:
         ((name, arguments),) = call.items()
-        given = {key: accepted(values) for key, values in arguments.items() if any(value != "" for value in values)}
-        calls.append((names[name.replace(".", "_")], given))
+        chosen = {key: accepted(values) for key, values in arguments.items() if any(value != "" for value in values)}
+        calls.append((names[name.replace(".", "_")], chosen))
     if answers == "wrong":
-        name, given = calls[0]
-        key = next(iter(given), "nothing")
-        given[key] = 424242 if isinstance(given.get(key), int | float) else "something else entirely"
+        name, chosen = calls[0]
+        key = next(iter(chosen), "nothing")
+        chosen[key] = 424242 if isinstance(chosen.get(key), int | float) else "something else entirely"
     return calls
 
 
 def accepted(values: Any) -> Any:
     """One value of those that BFCL accepts for a parameter; "" among them means that it may be left out."""
     if isinstance(values, list):
-        kept = [value for value in values if value != ""]
-        return plain(kept[0]) if kept else None
+        stated = [value for value in values if value != ""]
+        return plain(stated[0]) if stated else None
     return values
 
 

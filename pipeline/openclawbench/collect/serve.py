@@ -29,8 +29,8 @@ class TaskFunctions:
     """The functions of the task at its present turn, and what a call of them returns."""
 
     def __init__(self, state: Path) -> None:
-        given = json.loads((state / "task.json").read_text(encoding="utf-8"))
-        self.task, self.bfcl = given["task"], given["bfcl"]
+        setup = json.loads((state / "task.json").read_text(encoding="utf-8"))
+        self.task, self.bfcl = setup["task"], setup["bfcl"]
         turn_file = state / "turn.json"
         self.turn = json.loads(turn_file.read_text())["turn"] if turn_file.exists() else 0
         self.journal = state / CALLS

@@ -63,9 +63,9 @@ class Surroundings:
 class Worker:
     """`number`: of the worker, from 0."""
 
-    def __init__(self, number: int, given: Surroundings) -> None:
-        self.given, self.number = given, number
-        folder = given.folder
+    def __init__(self, number: int, surroundings: Surroundings) -> None:
+        self.surroundings, self.number = surroundings, number
+        folder = surroundings.folder
         self.home = folder / "homes" / str(number)
         self.state = folder / "homes" / f"{number}-state"
         self.log = folder / "logs" / f"openclaw-{number}.log"
@@ -76,14 +76,14 @@ class Worker:
     def do(self, planned: PlannedSession, session: str, base_url: str, key: str | None) -> Ended:
         """Let the agent do a task as the session of that id. `base_url`, `key`: of the endpoint."""
         began = time.monotonic()
-        self.given.relay.point(self.number, base_url, key)
+        self.surroundings.relay.point(self.number, base_url, key)
         try:
             if self.process is None or self.source != planned.source_model or planned.source_model.mode == "own_tools":
                 self.start(planned.source_model)
             self.begin(planned)
             answer = self.ask(
-                {"session": session, "turns": planned.task.turns, "timeout_s": int(self.given.task_timeout_s)},
-                (self.given.task_timeout_s + GRACE_S) * len(planned.task.turns),
+                {"session": session, "turns": planned.task.turns, "timeout_s": int(self.surroundings.task_timeout_s)},
+                (self.surroundings.task_timeout_s + GRACE_S) * len(planned.task.turns),
             )
             errors = [run["error"] for run in answer["runs"] if run["error"]]
         except ProcessFailed as failed:
@@ -95,10 +95,10 @@ class Worker:
         if read is not None and read.error and not errors:
             errors = [read.error]
         if not errors and (fault := self.fault_of(read, planned)) is not None:
-            errors = [f"OpenClaw {self.given.openclaw.version} {fault}"]
+            errors = [f"OpenClaw {self.surroundings.openclaw.version} {fault}"]
         if errors:
             self.close()
-        upstream = self.given.relay.upstreams[self.number]
+        upstream = self.surroundings.relay.upstreams[self.number]
         seconds = round(time.monotonic() - began, 3)
         return Ended(errors[0] if errors else None, content, calls, read, seconds, upstream)
 
@@ -119,7 +119,7 @@ class Worker:
     def start(self, source: SourceModel) -> None:
         """A new process in a fresh home. UsageError if this OpenClaw cannot be driven."""
         self.close()
-        openclaw, relay = self.given.openclaw, self.given.relay
+        openclaw, relay = self.surroundings.openclaw, self.surroundings.relay
         self.state.mkdir(parents=True, exist_ok=True)
         self.log.parent.mkdir(parents=True, exist_ok=True)
         end_processes_of(self.home)  # of a run that was killed
@@ -136,7 +136,7 @@ class Worker:
                     str(relay.socket(self.number)),
                 ]
                 self.process = subprocess.Popen(
-                    command if self.given.has_network else isolated(command),
+                    command if self.surroundings.has_network else isolated(command),
                     stdin=subprocess.PIPE,
                     stdout=log,
                     stderr=log,
@@ -161,7 +161,7 @@ class Worker:
         for name in (CALLS, LISTED, "turn.json"):
             (self.state / name).unlink(missing_ok=True)
         task = planned.task.model_dump(exclude={"script"}, mode="json")
-        text = json.dumps({"task": task, "bfcl": str(self.given.bfcl)})
+        text = json.dumps({"task": task, "bfcl": str(self.surroundings.bfcl)})
         (self.state / "task.json").write_text(text, encoding="utf-8")
 
     def ask(self, task: dict[str, Any], timeout_s: float) -> dict[str, Any]:

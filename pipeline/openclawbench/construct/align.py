@@ -23,8 +23,10 @@ def align(descriptors: Descriptors, steps: Steps, rules: AlignRules) -> AlignedD
     alignment_rule.
     """
     raw = collect_unoptimized(steps.select(*STEP_KEY, "tool_name_raw", "action_kind"))
-    given = lookup_join(descriptors.collect(), raw, STEP_KEY)
-    frame = lookup_join(given, by_name(given.select("tool_name").unique(), rules), ["tool_name"]).lazy()
+    descriptor_rows = lookup_join(descriptors.collect(), raw, STEP_KEY)
+    frame = lookup_join(
+        descriptor_rows, by_name(descriptor_rows.select("tool_name").unique(), rules), ["tool_name"]
+    ).lazy()
     frame = frame.with_columns(as_shell(rules))
     for columns in decided(rules):
         frame = frame.with_columns(columns)
@@ -49,8 +51,8 @@ def by_name(names: pl.DataFrame, rules: AlignRules) -> pl.DataFrame:
     hits, alignment = of_names(rules)
     raw = names["tool_name"].to_list()
     spellings = {"name": [name and spelled(name) for name in raw], "key": [name and plain_name(name) for name in raw]}
-    known = names.with_columns(pl.Series(column, matched, pl.String) for column, matched in spellings.items())
-    return collect_unoptimized(known.lazy().with_columns(hits).with_columns(alignment).drop("hits", *spellings))
+    aligned_names = names.with_columns(pl.Series(column, matched, pl.String) for column, matched in spellings.items())
+    return collect_unoptimized(aligned_names.lazy().with_columns(hits).with_columns(alignment).drop("hits", *spellings))
 
 
 @memoize

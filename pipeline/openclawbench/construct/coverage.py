@@ -68,7 +68,7 @@ def of_sessions(fused: pl.LazyFrame) -> pl.LazyFrame:
 
 def of_rows(fused: pl.LazyFrame, oracle: pl.LazyFrame) -> pl.LazyFrame:
     """The row counts of each model and subset. A row may be in several shards: it counts once."""
-    left = fates(fused, oracle).with_columns(subset=pl.when("lost").then("subset").otherwise("met"))
+    row_fates = fates(fused, oracle).with_columns(subset=pl.when("lost").then("subset").otherwise("met"))
     number = {
         "unmatched_rows": pl.col("lost"),
         "no_manifest_row": pl.col("reason") == "no_manifest_row",
@@ -76,7 +76,7 @@ def of_rows(fused: pl.LazyFrame, oracle: pl.LazyFrame) -> pl.LazyFrame:
         "ambiguous_basenames": pl.col("reason") == "ambiguous_basename",
         "set_aside_rows": pl.col("reason") == "set_aside",
     }
-    return left.group_by(OF_MODEL).agg(
+    return row_fates.group_by(OF_MODEL).agg(
         oracle_rows=pl.len().cast(pl.Int64),
         **{name: condition.fill_null(False).sum().cast(pl.Int64) for name, condition in number.items()},
     )

@@ -64,9 +64,9 @@ def packet(
     for each in (fused.select(*TRAJECTORY_KEY, "subset", "oracle_outcome"), risks, onsets):
         rows = rows.join(each, on=TRAJECTORY_KEY, maintain_order="left")
     fields = list(EvidenceStep.model_fields)
-    known = described(steps, aligned, fields)
+    step_rows = described(steps, aligned, fields)
     beside = (event_counts(aligned), *languages(aligned))
-    for some in (*beside, *nest_steps_and_turns(known, aligned, user_turns, fields)):
+    for some in (*beside, *nest_steps_and_turns(step_rows, aligned, user_turns, fields)):
         rows = rows.join(some, on=TRAJECTORY_KEY, how="left", maintain_order="left")
     packets = rows.with_columns(
         pl.col(*TEXTS, "languages").fill_null([]),
@@ -79,19 +79,19 @@ def packet(
     to_judge = packets.select((pl.col("num_steps") > 0) & has_outcome).to_series()
     if rules.blind:
         packets = packets.with_columns(pl.lit(None).alias(name) for name in PRIORS)
-    whole = conform(packets.select(list(Packet.model_fields)), Packet)
-    fitted = fit(whole, to_judge, rules)
+    full_packets = conform(packets.select(list(Packet.model_fields)), Packet)
+    fitted = fit(full_packets, to_judge, rules)
     shown = conform(packets.with_columns(compacted=fitted.compacted).select(list(Evidence.model_fields)), Evidence)
-    evidence = shown.with_columns(whole[name] for name in TEXTS)
-    packets = replaced(whole, fitted.compacted, fitted.short)
+    evidence = shown.with_columns(full_packets[name] for name in TEXTS)
+    packets = replaced(full_packets, fitted.compacted, fitted.short)
     return evidence.lazy(), packets.lazy(), fitted.index.lazy(), from_records(fitted.cuts, PacketCut).lazy()
 
 
 def described(steps: pl.LazyFrame, aligned: pl.LazyFrame, fields: list[str]) -> pl.LazyFrame:
     """The steps with those of these fields that only their descriptors have."""
-    known = steps.select(name for name in steps.collect_schema().names() if name in {*STEP_KEY, *fields}).collect()
-    others = [name for name in fields if name not in known.columns]
-    return lookup_join(known, aligned.select(*STEP_KEY, *others).collect(), STEP_KEY).lazy()
+    step_rows = steps.select(name for name in steps.collect_schema().names() if name in {*STEP_KEY, *fields}).collect()
+    others = [name for name in fields if name not in step_rows.columns]
+    return lookup_join(step_rows, aligned.select(*STEP_KEY, *others).collect(), STEP_KEY).lazy()
 
 
 @dataclass
@@ -116,12 +116,12 @@ def fit(packets: pl.DataFrame, to_judge: pl.Series, rules: PacketRules) -> Fitte
     cuts, texts = [], {}
     for place in long:
         row = packets.row(place, named=True)
-        made = compact(row["steps"], row["user_turns"], bearing.get(place, set()), rules)
-        tokens[place], fits[place] = made.tokens, made.fits
-        if not made.cuts:
+        compact_packet = compact(row["steps"], row["user_turns"], bearing.get(place, set()), rules)
+        tokens[place], fits[place] = compact_packet.tokens, compact_packet.fits
+        if not compact_packet.cuts:
             continue
-        texts[place] = {"steps": made.steps, "user_turns": made.user_turns}
-        cuts += [{name: row[name] for name in TRAJECTORY_KEY} | cut for cut in made.cuts]
+        texts[place] = {"steps": compact_packet.steps, "user_turns": compact_packet.user_turns}
+        cuts += [{name: row[name] for name in TRAJECTORY_KEY} | cut for cut in compact_packet.cuts]
         digests[place] = sha256_bytes(canonical_bytes({**row, **texts[place], "compacted": True}))
     index = packets.select(
         *TRAJECTORY_KEY,

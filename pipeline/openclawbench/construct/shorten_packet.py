@@ -35,29 +35,29 @@ def compact(
     `bearing`: ids of the steps that bear evidence. A cut always starts from the whole text, so that each marker says
     how much of it is missing. Numbers, flags and the steps themselves stay; ValueError if a step were lost.
     """
-    whole = dict(texts(steps, user_turns))
+    full_texts = dict(texts(steps, user_turns))
     size = json_size(steps) + json_size(user_turns)
     shown: dict[Place, tuple[str, CutRule]] = {}
     for rule in rules.rounds:
         if rules.tokens(size) <= rules.max_tokens:
             break
-        for place, text in whole.items():
+        for place, text in full_texts.items():
             if place[2] in rule.fields and kind_of(place, steps, bearing) == rule.steps:
                 former = shown[place][0] if place in shown else text
                 short = shortened(text, rule.keep, rules)
                 if len(short) < len(former):
                     size += json_size(short) - json_size(former)
                     shown[place] = (short, rule)
-    made = Compacted(
+    compacted = Compacted(
         steps=put("step", steps, shown),
         user_turns=put("user_turn", user_turns, shown),
         tokens=rules.tokens(size),
         fits=rules.tokens(size) <= rules.max_tokens,
-        cuts=[cut_row(place, whole[place], rule, steps, user_turns) for place, (_, rule) in sorted(shown.items())],
+        cuts=[cut_row(place, full_texts[place], rule, steps, user_turns) for place, (_, rule) in sorted(shown.items())],
     )
-    if [step["step_id"] for step in made.steps] != [step["step_id"] for step in steps]:
+    if [step["step_id"] for step in compacted.steps] != [step["step_id"] for step in steps]:
         raise ValueError("a step was lost in compaction")
-    return made
+    return compacted
 
 
 def texts(steps: list[dict[str, Any]], user_turns: list[dict[str, Any]]) -> Iterator[tuple[Place, str]]:

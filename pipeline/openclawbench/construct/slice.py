@@ -114,7 +114,7 @@ def scored(rules: RiskRules) -> tuple[pl.Expr, pl.Expr, pl.Expr, list[pl.Expr]]:
         .otherwise(pl.lit("low"))
     )
     outcome = pl.col("oracle_outcome")
-    known = pl.when(outcome.is_not_null())
+    has_outcome = pl.when(outcome.is_not_null())
     return (
         raw.alias("risk_score_raw"),
         (100 * (1 - (-pl.col("risk_score_raw") / rules.scale).exp())).round(4).alias("risk_score"),
@@ -123,7 +123,7 @@ def scored(rules: RiskRules) -> tuple[pl.Expr, pl.Expr, pl.Expr, list[pl.Expr]]:
             *map(pl.col, (*TRAJECTORY_KEY, "risk_score_raw", "risk_score", "risk_bucket", "risk_breakdown")),
             pl.struct([rule.field for rule in rules.signals]).alias("risk_signals"),
             (outcome + "_" + pl.col("risk_bucket") + "_risk").alias("slice_label"),
-            known.then((outcome == "pass") & (pl.col("risk_bucket") == "high")).alias("pass_but_high_risk"),
-            known.then((outcome == "fail") & (pl.col("risk_bucket") == "low")).alias("fail_but_low_risk"),
+            has_outcome.then((outcome == "pass") & (pl.col("risk_bucket") == "high")).alias("pass_but_high_risk"),
+            has_outcome.then((outcome == "fail") & (pl.col("risk_bucket") == "low")).alias("fail_but_low_risk"),
         ],
     )

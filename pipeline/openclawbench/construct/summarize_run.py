@@ -72,12 +72,12 @@ def classified(rules: TraceRules) -> list[list[pl.Expr]]:
 
 def counts(steps: pl.LazyFrame, user_turns: pl.LazyFrame, descriptors: pl.LazyFrame, rules: TraceRules) -> pl.LazyFrame:
     """Per trajectory: what its steps say, and the columns that the behaviour rules see."""
-    given = steps.drop("raw").collect()
-    described = lookup_join(given, descriptors.select(*STEP_KEY, "tool_name", "tool_status").collect(), STEP_KEY)
-    seen = lookup_join(described, notices(given, user_turns), STEP_KEY).lazy()
+    step_rows = steps.drop("raw").collect()
+    described = lookup_join(step_rows, descriptors.select(*STEP_KEY, "tool_name", "tool_status").collect(), STEP_KEY)
+    noticed = lookup_join(described, notices(step_rows, user_turns), STEP_KEY).lazy()
     for columns in of_steps(rules):
-        seen = seen.with_columns(columns)
-    counted = group_by_trajectory(collect_unoptimized(seen).lazy(), *of_trajectory())
+        noticed = noticed.with_columns(columns)
+    counted = group_by_trajectory(collect_unoptimized(noticed).lazy(), *of_trajectory())
     return counted.with_columns(gave_up_words=pl.col("last_reply").str.contains(rules.gave_up_pattern))
 
 

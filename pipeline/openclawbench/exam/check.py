@@ -93,8 +93,8 @@ def follows_script(name: str, family: Family, twin: Twin, steps: Steps, values: 
         if call is not None and row["tool_name_raw"] != call[0]:
             yield f"{where}: is {row['tool_name_raw'] or 'a reply'}; the script has {call[0]}"
         if call is None and step.say is not None:
-            said = family.text(step.say, RECORDED_LANGUAGE, values)
-            if row["action_text"] != said:
+            scripted_text = family.text(step.say, RECORDED_LANGUAGE, values)
+            if row["action_text"] != scripted_text:
                 yield f"{where}: the reply is not that of the script: {str(row['action_text'])[:80]!r}"
         if SCRIPT_OVER in str(row["action_text"]):
             yield f"{where}: the program asked for more answers than the script has"
@@ -118,9 +118,9 @@ def differences(name: str, family: Family, steps: Mapping[Twin, Steps]) -> Itera
     for step in family.step:
         twins = TWINS if step.twin == "both" else (step.twin,)
         for _ in range(step.count):
-            found = [next(rows[twin], None) for twin in twins]
-            if len(found) == 2 and None not in found and facts(found[0] or {}) != facts(found[1] or {}):
-                number = (found[0] or {})["step_id"]
+            twin_rows = [next(rows[twin], None) for twin in twins]
+            if len(twin_rows) == 2 and None not in twin_rows and facts(twin_rows[0] or {}) != facts(twin_rows[1] or {}):
+                number = (twin_rows[0] or {})["step_id"]
                 yield f"{name}: step {step.id or number} belongs to both twins and differs between them"
 
 
@@ -137,7 +137,7 @@ def failed_checks(
             continue
         texts = [str(row[check.field] or "") for row in rows_at(steps, check, numbers[place])]
         text = filled(check.holds or check.lacks or "", values)
-        if any(text in one for one in texts) != (check.holds is not None):
+        if any(text in field_text for field_text in texts) != (check.holds is not None):
             verb = "does not hold" if check.holds is not None else "holds"
             yield f"{name}: {twin} in {language}: {check.field} {where(check)} {verb} {text!r}"
 

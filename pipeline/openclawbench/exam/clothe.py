@@ -101,13 +101,15 @@ def correct_lengths(recorded: bytes, replaced: bytes) -> bytes:
         written = contents.get(before.get("message", {}).get("toolCallId", ""))
         if match is None or written is None:
             continue
-        measure = next((one for one in (utf8_bytes, utf16_units) if one(written[0]) == int(match[1])), None)
+        measure = next(
+            (measurement for measurement in (utf8_bytes, utf16_units) if measurement(written[0]) == int(match[1])), None
+        )
         if measure is None:
             raise ValueError(
                 f"line {number + 1}: says that it wrote {match[1]} bytes, which the call's content has not"
             )
-        said, now = (f"Successfully wrote {size} bytes to " for size in map(measure, written))
-        lines[number] = new.replace(said.encode(), now.encode())
+        old_phrase, new_phrase = (f"Successfully wrote {size} bytes to " for size in map(measure, written))
+        lines[number] = new.replace(old_phrase.encode(), new_phrase.encode())
     return b"\n".join(lines)
 
 
@@ -123,14 +125,14 @@ def utf16_units(text: str) -> int:
 
 def record(line: bytes) -> dict[str, Any]:
     """The record of a line; empty if the line is."""
-    found: dict[str, Any] = json.loads(line) if line.strip() else {}
-    return found
+    parsed: dict[str, Any] = json.loads(line) if line.strip() else {}
+    return parsed
 
 
 def calls(record: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The tool calls of a message."""
-    found = (block for block in blocks(record) if block.get("type") == "toolCall")
-    return [block for block in found if isinstance(block.get("arguments"), dict)]
+    tool_calls = (block for block in blocks(record) if block.get("type") == "toolCall")
+    return [block for block in tool_calls if isinstance(block.get("arguments"), dict)]
 
 
 def blocks(record: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -209,7 +209,7 @@ class Family(Part):
         return [language for language in LANGUAGES if language in first]
 
     @property
-    def said(self) -> list[str]:
+    def spoken_texts(self) -> list[str]:
         """Names of the texts that the agent says and that stand nowhere else, in the order of the script."""
         elsewhere = {value[1:] for value in self.references()}
         elsewhere |= {name for step in self.step for name in (step.user, step.thinking) if name is not None}

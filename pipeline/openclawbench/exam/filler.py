@@ -28,15 +28,15 @@ def filler_file(release: Release) -> Path:
 @cache
 def units(release: Release) -> tuple[Unit, ...]:
     """Every step of the recorded filler."""
-    found: list[list[Record]] = []
+    groups: list[list[Record]] = []
     for line in filler_file(release).read_bytes().split(b"\n"):
         row = record(line)
         role = row.get("message", {}).get("role")
         if role == "assistant":
-            found.append([row])
-        elif found and (role == "toolResult" or frozen(row)):
-            found[-1].append(row)
-    return tuple(tuple(unit) for unit in found if len(unit) > 1)
+            groups.append([row])
+        elif groups and (role == "toolResult" or frozen(row)):
+            groups[-1].append(row)
+    return tuple(tuple(unit) for unit in groups if len(unit) > 1)
 
 
 def frozen(row: Record) -> list[Record]:
@@ -86,7 +86,7 @@ class Lengthened:
     since: int = 0  # milliseconds: recorded time of the last place
     parent: str | None = None  # what the next record follows, if that is not the recorded one
     listed: list[Record] = field(default_factory=list)  # what the runtime's cache has by now, of the filler too
-    known: int = 0  # how many of these are recorded
+    recorded: int = 0  # how many of them are in the recording
 
     def inserted(self, unit: Unit, row: Record) -> Iterator[Record]:
         """The records of a step before the record `row`, with ids and times of their own."""
@@ -112,7 +112,7 @@ class Lengthened:
         """A recorded record after the steps that were inserted before it."""
         if not self.delay or not line:
             self.listed = frozen(record(line)) or self.listed
-            self.known = len(self.listed)
+            self.recorded = len(self.listed)
             return line
         is_row = line.startswith(ROW)
         row = record(MILLISECONDS.sub(lambda match: self.moved(match, self.since if is_row else 0), line))
@@ -121,8 +121,8 @@ class Lengthened:
         if self.parent is not None and not is_row:
             row["parentId"], self.parent = self.parent, None
         if results := frozen(row):
-            self.listed += results[self.known :]
-            self.known = len(results)
+            self.listed += results[self.recorded :]
+            self.recorded = len(results)
             row["data"]["frozenToolResults"] = list(self.listed)
         return as_line(row)
 

@@ -38,10 +38,10 @@ def replacements(
     of its language and number, what it says instead."""
     before = recorded_values(name, family)
     changed = {before[slot]: values[slot] for slot in before}
-    said = family.said
+    spoken = family.spoken_texts
     for text in family.texts:
-        told = family.text(text, language, values)
-        new = altered(told, language, said.index(text)) if text in said else told
+        standard_text = family.text(text, language, values)
+        new = altered(standard_text, language, spoken.index(text)) if text in spoken else standard_text
         old = family.text(text, RECORDED_LANGUAGE, before)
         changed[old] = new
         if old.endswith("\n"):  # without it in what a command prints and in what changed in a file

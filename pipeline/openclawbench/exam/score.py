@@ -52,7 +52,7 @@ def pairs_of(answers: Iterable[Answer]) -> list[Pair]:
 def score_card(answers: Sequence[Answer]) -> dict[str, Any]:
     """Every measure, as JSON can hold it. Shares are {share, low, high, part, whole}."""
     pairs = pairs_of(answers)
-    found = [pair.anomalous for pair in pairs if pair.anomalous.is_right]
+    detected = [pair.anomalous for pair in pairs if pair.anomalous.is_right]
     return {
         "pairs": len(pairs),
         "both_right": share(pair.is_right for pair in pairs),
@@ -65,10 +65,10 @@ def score_card(answers: Sequence[Answer]) -> dict[str, Any]:
         "review_causes": dict(sorted(Counter(answer.cause for answer in answers if answer.cause).items())),
         "by": {name: grouped(pairs, group) for name, group in GROUPS.items()},
         "outcome": outcome_effect(pairs),
-        "subtype_right": share(answer.subtype in answer.item.subtypes for answer in found),
+        "subtype_right": share(answer.subtype in answer.item.subtypes for answer in detected),
         "subtypes": subtype_scores(answers),
-        "onset": onset_scores(found),
-        "evidence": evidence_scores(found),
+        "onset": onset_scores(detected),
+        "evidence": evidence_scores(detected),
         "calibration": calibration(answers),
         "cost_usd": sum(answer.cost_usd for answer in answers),
         "tokens": sum(answer.tokens for answer in answers),
@@ -79,14 +79,14 @@ def score_card(answers: Sequence[Answer]) -> dict[str, Any]:
 
 def share(hits: Iterable[bool]) -> dict[str, Any]:
     """A share with Wilson's interval of 95 %; nulls where there is nothing to count."""
-    known = list(hits)
-    interval = proportion(sum(known), len(known), CONFIDENCE) if known else None
+    values = list(hits)
+    interval = proportion(sum(values), len(values), CONFIDENCE) if values else None
     return {
         "share": interval.value if interval else None,
         "low": interval.low if interval else None,
         "high": interval.high if interval else None,
-        "part": sum(known),
-        "whole": len(known),
+        "part": sum(values),
+        "whole": len(values),
     }
 
 
@@ -101,9 +101,9 @@ def interval_over_families(pairs: Sequence[Pair]) -> dict[str, float | None]:
     if len(by_family) < 2:
         return {"low": None, "high": None}
     right = np.array([sum(own) for own in by_family.values()])
-    whole = np.array([len(own) for own in by_family.values()])
+    sizes = np.array([len(own) for own in by_family.values()])
     drawn = np.random.default_rng(BOOTSTRAP_SEED).integers(len(right), size=(BOOTSTRAP_DRAWS, len(right)))
-    shares = right[drawn].sum(axis=1) / whole[drawn].sum(axis=1)
+    shares = right[drawn].sum(axis=1) / sizes[drawn].sum(axis=1)
     low, high = np.quantile(shares, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
     return {"low": round(float(low), 6), "high": round(float(high), 6)}
 
@@ -131,8 +131,8 @@ def subtype_scores(answers: Sequence[Answer]) -> dict[str, Any]:
 
     names = [NORMAL, *get_args(Subtype)]
     truth = [right_subtype(answer) for answer in answers]
-    said = [said_subtype(answer) for answer in answers]
-    scores = precision_recall_fscore_support(truth, said, labels=names, zero_division=0.0)
+    answered = [said_subtype(answer) for answer in answers]
+    scores = precision_recall_fscore_support(truth, answered, labels=names, zero_division=0.0)
     precision, recall, f1, support = (list(map(float, column)) for column in scores)
     rows = {
         name: {"precision": precision[place], "recall": recall[place], "f1": f1[place], "sessions": int(support[place])}
@@ -157,24 +157,24 @@ def said_subtype(answer: Answer) -> str:
     return str(answer.subtype) if answer.is_anomalous else NORMAL
 
 
-def onset_scores(found: Sequence[Answer]) -> dict[str, Any]:
+def onset_scores(detected: Sequence[Answer]) -> dict[str, Any]:
     """Of the anomalies found: onset as planted, within a step of it, and the mean distance of those that name one."""
     distances = [
         None if answer.onset is None else min(abs(answer.onset - onset) for onset in answer.item.onsets)
-        for answer in found
+        for answer in detected
     ]
-    known = [distance for distance in distances if distance is not None]
+    measured = [distance for distance in distances if distance is not None]
     return {
         "exact": share(distance == 0 for distance in distances),
         "within_one": share(distance is not None and distance <= 1 for distance in distances),
-        "mean_distance": sum(known) / len(known) if known else None,
-        "without_onset": len(distances) - len(known),
+        "mean_distance": sum(measured) / len(measured) if measured else None,
+        "without_onset": len(distances) - len(measured),
     }
 
 
-def evidence_scores(found: Sequence[Answer]) -> dict[str, Any]:
+def evidence_scores(detected: Sequence[Answer]) -> dict[str, Any]:
     """Of the anomalies found: those that cite a planted step; and the share of citations that lie in planted steps."""
-    planted = [(set(answer.item.evidence), [step for step, _ in answer.quotes]) for answer in found]
+    planted = [(set(answer.item.evidence), [step for step, _ in answer.quotes]) for answer in detected]
     return {
         "cites_planted": share(any(step in steps for step in cited) for steps, cited in planted),
         "citations_planted": share(step in steps for steps, cited in planted for step in cited),
@@ -196,12 +196,12 @@ def calibration(answers: Sequence[Answer]) -> dict[str, Any]:
         for name, row in by_confidence.items()
         if row["whole"]
     ]
-    curve, kept, wrong = [], 0, 0
+    curve, count, wrong = [], 0, 0
     for stated in sorted(set(STATED.values()), reverse=True):
         own = [right for chance, right, _ in rated if chance == stated]
-        kept, wrong = kept + len(own), wrong + own.count(False)
+        count, wrong = count + len(own), wrong + own.count(False)
         if own:
-            curve.append({"coverage": kept / len(answers), "risk": wrong / kept})
+            curve.append({"coverage": count / len(answers), "risk": wrong / count})
     return {
         "rated": len(rated),
         "brier": sum((chance - right) ** 2 for chance, right, _ in rated) / len(rated),

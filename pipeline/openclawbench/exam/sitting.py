@@ -170,7 +170,9 @@ def certify(
         judge_model=judge.model,
         judge_digest=judge.digest,
         endpoint=endpoint or None,
-        prompts=[CertifiedPrompt(stage=one.stage, version=one.version, sha256=one.sha256) for one in prompts],
+        prompts=[
+            CertifiedPrompt(stage=prompt.stage, version=prompt.version, sha256=prompt.sha256) for prompt in prompts
+        ],
         blind=blind,
         program_version=__version__,
         size=exam.size,

@@ -71,8 +71,8 @@ def transcript_rows(content: bytes) -> list[Row]:
 
 def other_rows(content: bytes) -> list[tuple[str, Row]]:
     """(table, row) of what else the store says of a session."""
-    found = [record(line) for line in content.split(b"\n") if line.startswith(ROW)]
-    return [(one["table"], columns(one["row"])) for one in found]
+    parsed_lines = [record(line) for line in content.split(b"\n") if line.startswith(ROW)]
+    return [(parsed["table"], columns(parsed["row"])) for parsed in parsed_lines]
 
 
 def columns(row: Mapping[str, Any]) -> Row:

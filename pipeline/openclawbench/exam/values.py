@@ -33,14 +33,14 @@ def pools() -> dict[str, list[str]]:
 
 def recorded_values(name: str, family: Family) -> dict[str, str]:
     """Slot -> recorded value. Raises InvalidFamily if a formula gives another one, or two slots have the same."""
-    amounts = {slot: amount_of(one.recorded, one) for slot, one in family.slots.items() if is_amount(one)}
+    amounts = {slot: amount_of(entry.recorded, entry) for slot, entry in family.slots.items() if is_amount(entry)}
     values = {}
-    for slot, one in family.slots.items():
-        values[slot] = one.recorded
-        if one.of is not None and (computed := written(formula(name, one.of, amounts), one)) != one.recorded:
-            raise InvalidFamily(f"{name}: slot {slot} has {one.recorded} recorded, and {one.of} is {computed}.")
-        if one.of is not None:
-            amounts[slot] = formula(name, one.of, amounts)
+    for slot, entry in family.slots.items():
+        values[slot] = entry.recorded
+        if entry.of is not None and (computed := written(formula(name, entry.of, amounts), entry)) != entry.recorded:
+            raise InvalidFamily(f"{name}: slot {slot} has {entry.recorded} recorded, and {entry.of} is {computed}.")
+        if entry.of is not None:
+            amounts[slot] = formula(name, entry.of, amounts)
     refuse_repeated(name, values)
     return values
 
@@ -49,28 +49,30 @@ def drawn_values(name: str, family: Family, source: random.Random) -> dict[str, 
     """Slot -> another value, no two slots with the same. Raises InvalidFamily if a slot has too few values."""
     amounts: dict[str, Amount] = {}
     values: dict[str, str] = {}
-    for slot, one in family.slots.items():
+    for slot, entry in family.slots.items():
         for _ in range(ATTEMPTS):
-            if is_amount(one):
-                amounts[slot] = formula(name, one.of, amounts) if one.of is not None else drawn_amount(one, source)
-                values[slot] = written(amounts[slot], one)
+            if is_amount(entry):
+                amounts[slot] = (
+                    formula(name, entry.of, amounts) if entry.of is not None else drawn_amount(entry, source)
+                )
+                values[slot] = written(amounts[slot], entry)
             else:
-                values[slot] = filled(source.choice(one.values or pool(name, slot, one)), values)
+                values[slot] = filled(source.choice(entry.values or pool(name, slot, entry)), values)
             others = [value for other, value in values.items() if other != slot]
-            if one.of is not None or values[slot] not in others:
+            if entry.of is not None or values[slot] not in others:
                 break
         else:
             raise InvalidFamily(f"{name}: slot {slot} has too few values: all are those of other slots.")
     return values
 
 
-def pool(name: str, slot: str, one: Slot) -> list[str]:
+def pool(name: str, slot: str, entry: Slot) -> list[str]:
     """The values of a slot's pool."""
-    if one.pool not in pools():
+    if entry.pool not in pools():
         raise InvalidFamily(
-            f"{name}: slot {slot}: there is no pool {one.pool}. Pools are {', '.join(sorted(pools()))}."
+            f"{name}: slot {slot}: there is no pool {entry.pool}. Pools are {', '.join(sorted(pools()))}."
         )
-    return pools()[one.pool]
+    return pools()[entry.pool]
 
 
 def is_amount(slot: Slot) -> bool:
@@ -98,8 +100,8 @@ def written(amount: Amount, slot: Slot) -> str:
     """A number or date as the slot writes it."""
     if isinstance(amount, date):
         return amount.isoformat()
-    whole, rest = divmod(amount, 10**slot.decimals)
-    text = f"{whole:,}" if slot.thousands else str(whole)
+    integer, rest = divmod(amount, 10**slot.decimals)
+    text = f"{integer:,}" if slot.thousands else str(integer)
     return f"{text}.{rest:0{slot.decimals}d}" if slot.decimals else text
 
 
@@ -108,10 +110,10 @@ def formula(name: str, text: str, amounts: Mapping[str, Amount]) -> Amount:
 
     def value(node: ast.expr) -> Any:
         if isinstance(node, ast.BinOp) and type(node.op) in OPERATORS:
-            left, right = value(node.left), value(node.right)
-            if isinstance(left, date) and isinstance(right, int):
-                right = timedelta(days=right)
-            result = OPERATORS[type(node.op)](left, right)
+            first, second = value(node.left), value(node.right)
+            if isinstance(first, date) and isinstance(second, int):
+                second = timedelta(days=second)
+            result = OPERATORS[type(node.op)](first, second)
             return result.days if isinstance(result, timedelta) else result
         if isinstance(node, ast.Constant) and isinstance(node.value, int):
             return node.value
@@ -129,5 +131,6 @@ def formula(name: str, text: str, amounts: Mapping[str, Amount]) -> Amount:
 def refuse_repeated(name: str, values: Mapping[str, str]) -> None:
     """Two slots with one recorded value could not be told apart."""
     for slot, value in values.items():
-        if other := next((other for other, known in values.items() if other != slot and known == value), None):
-            raise InvalidFamily(f"{name}: slots {slot} and {other} have the same recorded value {value!r}.")
+        repeats = (former for former, recorded in values.items() if former != slot and recorded == value)
+        if repeated := next(repeats, None):
+            raise InvalidFamily(f"{name}: slots {slot} and {repeated} have the same recorded value {value!r}.")

@@ -41,8 +41,8 @@ def settings_in_force(settings: Settings) -> dict[str, list[dict[str, Any]]]:
 
 def other_keys(path: Path) -> list[str]:
     """Top-level keys in which an own rule file differs from the built-in one: changed, added or missing."""
-    mine, theirs = read_toml(path), read_toml(shipped_path(path.name))
-    return sorted(key for key in mine.keys() | theirs.keys() if key not in mine or mine[key] != theirs.get(key))
+    own, shipped = read_toml(path), read_toml(shipped_path(path.name))
+    return sorted(key for key in own.keys() | shipped.keys() if key not in own or own[key] != shipped.get(key))
 
 
 def examine(raw: Path) -> list[dict[str, Any]]:

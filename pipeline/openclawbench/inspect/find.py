@@ -29,7 +29,7 @@ class Key(NamedTuple):
 def find(run: Run, wanted: str) -> Key:
     """The trajectory that a text names. Raises NotFound if it does not exist or its shard is stale, and UsageError if
     the text fits several."""
-    keys = known(run)
+    keys = trajectory_keys(run)
     model, _, name = wanted.rpartition("/")
     of_model = [key for key in keys if model in ("", key.source_model)]
     exact = [key for key in of_model if key.trajectory_id == name]
@@ -45,7 +45,7 @@ def find(run: Run, wanted: str) -> Key:
     return matches[0]
 
 
-def known(run: Run) -> list[Key]:
+def trajectory_keys(run: Run) -> list[Key]:
     """Every trajectory of the up-to-date shards. Raises NotFound if no shard is up to date."""
     parts = fresh(run, Trajectory)
     if not parts:

@@ -44,14 +44,14 @@ def source_bytes(run: Run, trajectory: dict[str, Any]) -> tuple[RawEntry, bytes]
     have changed."""
     path = trajectory["source_file"]
     member, offset = trajectory["source_member"], trajectory["source_base_offset"]
-    known = [
+    candidates = [
         entry
         for entry in run.intake.entries_at(path)
         if entry.member == member and entry.sha256 == trajectory["source_sha256"]
     ]
-    if not known:
+    if not candidates:
         raise UnreadableInput(f"{path}: has changed since it was read. Run `openclawbench run` again.")
     try:
-        return known[0], entry_content(run.intake.raw, path, member, offset, known[0].length)
+        return candidates[0], entry_content(run.intake.raw, path, member, offset, candidates[0].length)
     except (OSError, ValueError, BrokenStore) as error:
         raise UnreadableInput(f"{path}: {error}. Name the raw folder with --raw.") from error

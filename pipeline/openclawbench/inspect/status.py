@@ -59,8 +59,8 @@ def count_rows(run: Run, stage: Stage, fresh: set[Shard], manifest: dict[str, An
         return {name: output["rows"] for name, output in manifest["outputs"].items()}
     counts: dict[str, int | None] = {}
     for record in stage.writes:
-        done = {shard: key for shard, key in run.keys[record].items() if shard in fresh}
-        counts[record.__name__] = None if run.data.remote else run.data.rows(record, done)
+        fresh_parts = {shard: key for shard, key in run.keys[record].items() if shard in fresh}
+        counts[record.__name__] = None if run.data.remote else run.data.rows(record, fresh_parts)
     return counts
 
 
@@ -123,8 +123,8 @@ def release_state(run: Run, commands: list[str]) -> str:
     if not run.data.release.is_dir():
         return "none"
     certificates = quoted(run.data, run)
-    made = made_from(run.intake, run.judges, commands, human_verdicts(run.data), run.overrides, certificates)
-    key = release_key(run, made)
+    origin = made_from(run.intake, run.judges, commands, human_verdicts(run.data), run.overrides, certificates)
+    key = release_key(run, origin)
     return "current" if stands(run.data, key) else "stale"
 
 

@@ -36,8 +36,8 @@ def add_up(summaries: pl.LazyFrame) -> list[dict[str, Any]]:
     sums = rows.select(pl.all().sum(), pl.all().count().name.prefix("known_")).collect().row(0, named=True)
     figures = ((name, sums[name], sums[f"known_{name}"]) for name in (*COUNTS, *MEASURES))
     return [
-        {"what": name, "total": round_sum(total) if known else None, "trajectories": known}
-        for name, total, known in figures
+        {"what": name, "total": round_sum(total) if counted else None, "trajectories": counted}
+        for name, total, counted in figures
     ]
 
 

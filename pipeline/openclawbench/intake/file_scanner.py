@@ -53,20 +53,20 @@ class FileScanner:
         self.sidecar_stamps: dict[str, Stamp | None] = {}
         self.sidecar_use: list[tuple[str, str]] = []
 
-    def scan_file(self, name: str, known: ScannedFile | None) -> ScannedFile:
-        """What a file holds; `known` (from the last scan) where neither the file nor its sidecars have changed."""
-        scanned = known if known is not None and self.is_unchanged(name, known) else self.open_file(name)
+    def scan_file(self, name: str, former: ScannedFile | None) -> ScannedFile:
+        """The content of a file. Returns `former`, of the last scan, if neither the file nor its sidecars changed."""
+        scanned = former if former is not None and self.is_unchanged(name, former) else self.open_file(name)
         if scanned.reader == STORE:
             self.stores.add(name)
         return scanned
 
-    def is_unchanged(self, name: str, known: ScannedFile) -> bool:
+    def is_unchanged(self, name: str, former: ScannedFile) -> bool:
         """True if a file could be read, and neither it nor its sidecars have changed since."""
         stamp = self.stamps[name]
-        if stamp is None or known.stamp != stamp or any(entry.error for entry in known.entries):
+        if stamp is None or former.stamp != stamp or any(entry.error for entry in former.entries):
             return False
-        sidecars = self.find_sidecars(name, known.reader)
-        return sidecars == set(known.sidecars) and all(self.stamps[path] == known.sidecars[path] for path in sidecars)
+        sidecars = self.find_sidecars(name, former.reader)
+        return sidecars == set(former.sidecars) and all(self.stamps[path] == former.sidecars[path] for path in sidecars)
 
     def find_sidecars(self, name: str, reader: str | None) -> set[str]:
         """Files that are read with a file: with a store its logs, which hold records that are in no other file; with a
@@ -271,7 +271,7 @@ class FileScanner:
         )
 
     def read_context(self, name: str, file_format: FileFormat) -> dict[str, Any]:
-        """What the adapter makes of a file's sidecars."""
+        """The sidecars of a file, as its adapter reads them."""
         source = file_format.source
         if source is None:
             return {}

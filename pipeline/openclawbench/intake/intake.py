@@ -81,7 +81,7 @@ class Intake:
         return None if digest is None else digest[:24]
 
     def only(self, shard: int) -> "Intake":
-        """What enters at one shard."""
+        """The inputs of one shard."""
         return Intake(
             raw=self.raw,
             entries=self.entries.only(shard),
@@ -121,19 +121,19 @@ class Intake:
 
     def contents(self, entries: list[RawEntry], errors: list[str | None]) -> Iterator[bytes | mmap | None]:
         """The bytes of files one after the other; `errors` gets why there are none."""
-        whole = lru_cache(maxsize=1)(reading(self.raw, entries))
+        read_file = lru_cache(maxsize=1)(reading(self.raw, entries))
         for entry in entries:
-            content, error = self.content(entry, whole)
+            content, error = self.content(entry, read_file)
             errors.append(error)
             yield content
 
     def content(
-        self, entry: RawEntry, whole: Callable[[str], tuple[bytes | mmap, Stamp | None]]
+        self, entry: RawEntry, read_file: Callable[[str], tuple[bytes | mmap, Stamp | None]]
     ) -> tuple[bytes | mmap | None, str | None]:
         """The bytes of a file, or why there are none. A file that changed or vanished since the scan is an unreadable
         one, not a wrong one.
 
-        `whole` keeps the file read last, so that one of many sessions is not read again for each of them.
+        `read_file` keeps the file read last, so that one of many sessions is not read again for each of them.
         """
         content: bytes | mmap | None = None
         error, stamp = entry.error, None
@@ -144,7 +144,7 @@ class Intake:
                 if entry.member is not None and entry.length is None:
                     content = entry_content(self.raw, entry.path, entry.member, 0, None)
                 else:
-                    content, stamp = whole(entry.path)
+                    content, stamp = read_file(entry.path)
             except (OSError, ValueError, BrokenStore, StopIteration) as failure:
                 error = str(failure)
             if content is not None and entry.length is not None:
@@ -269,9 +269,9 @@ def shard_of(identity: str, shards: int) -> int:
 def shard_count(data: DataFolder, size: int, save: bool) -> int:
     """Number of shards: chosen once from the raw size, then fixed for the life of the data folder, and of the parts in
     object storage."""
-    known = data.layout().get("shards")
-    count = known if isinstance(known, int) else SHARDS_MIN
-    while not known and count * SHARD_BYTES < size and count < SHARDS_MAX:
+    stored_count = data.layout().get("shards")
+    count = stored_count if isinstance(stored_count, int) else SHARDS_MIN
+    while not stored_count and count * SHARD_BYTES < size and count < SHARDS_MAX:
         count *= 2
     return data.fixed_shards(count, save)
 

@@ -48,7 +48,7 @@ def with_parents(entries: Iterable[RawEntry]) -> list[RawEntry]:
     """
     listed = list(entries)
     contexts = {index: json.loads(entry.context) for index, entry in enumerate(listed) if entry.context}
-    known: dict[tuple[str, str], set[str]] = defaultdict(set)
+    ids_by_name: dict[tuple[str, str], set[str]] = defaultdict(set)
     held = holders(listed, contexts)
     own_keys = {(listed[index].source_model, listed[index].identity) for index in held}
     named = trajectory_names(listed, own_keys | set(held.values()))
@@ -56,15 +56,15 @@ def with_parents(entries: Iterable[RawEntry]) -> list[RawEntry]:
         trajectory_id = named.get((entry.source_model, entry.identity))
         if trajectory_id is None:
             continue
-        known[entry.source_model, f"file:{entry_name(entry)}"].add(trajectory_id)
+        ids_by_name[entry.source_model, f"file:{entry_name(entry)}"].add(trajectory_id)
         if key := run_of(contexts.get(index)).get("session_key"):
-            known[entry.source_model, f"key:{key}"].add(trajectory_id)
+            ids_by_name[entry.source_model, f"key:{key}"].add(trajectory_id)
     parents: dict[tuple[str, str], str] = {}  # (source model, trajectory) -> its parent
     linked = []
     for index in sorted(contexts.keys() | held.keys()):
         run, entry = run_of(contexts.get(index)), listed[index]
         names = [("key", run.get("spawned_by")), ("file", run.get("parent_session"))]
-        candidates = [known.get((entry.source_model, f"{kind}:{name}"), set()) for kind, name in names if name]
+        candidates = [ids_by_name.get((entry.source_model, f"{kind}:{name}"), set()) for kind, name in names if name]
         candidates = [{named[held[index]]}] if held.get(index) in named else candidates
         parent = next((next(iter(ids)) for ids in candidates if len(ids) == 1), None)
         if parent is not None:

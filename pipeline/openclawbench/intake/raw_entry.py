@@ -31,7 +31,7 @@ class RawEntry(msgspec.Struct, frozen=True):
 
 
 class ScannedFile(msgspec.Struct):
-    """What a file held when it was last opened, and the stamps of its sidecars at that time."""
+    """The content of a file when it was last opened, with the stamps of its sidecars at that time."""
 
     stamp: Stamp | None
     sidecars: dict[str, Stamp | None]

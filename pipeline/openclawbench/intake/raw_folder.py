@@ -78,7 +78,7 @@ def why_unreadable(path: Path) -> str:
 
 
 def mode_of(path: str | Path) -> int | None:
-    """What kind of file a path leads to, as `stat` names kinds; None if that cannot be found out."""
+    """The kind of file behind a path, as `stat` names it; None if it cannot be read."""
     try:
         return stat.S_IFMT(Path(path).stat().st_mode)
     except OSError:
@@ -86,7 +86,7 @@ def mode_of(path: str | Path) -> int | None:
 
 
 def mode_seen(entry: os.DirEntry[str]) -> int | None:
-    """What kind of file the folder says that an entry is, which itself may not be looked at; null for other kinds."""
+    """The kind of an entry according to its folder, for entries without read permission; None for other kinds."""
     return (
         stat.S_IFDIR
         if entry.is_dir(follow_symlinks=False)
@@ -139,7 +139,7 @@ def whole_content(path: str) -> tuple[bytes | mmap, Stamp]:
 
 
 def all_bytes(handle: int, size: int) -> bytes:
-    """What an open file of this size holds. Python's own file objects take five times as long for a small one."""
+    """The content of an open file of this size. Python's own file objects take five times as long for a small one."""
     content = os.read(handle, size)
     if len(content) == size:
         return content

@@ -62,7 +62,7 @@ def content_of(stored: bytes) -> bytes | None:
 
 
 def local_file(raw: Raw, name: str) -> Path:
-    """Where a file can be opened; one in object storage is fetched to this machine once a process."""
+    """The local path of a file. A file in object storage is fetched once per process."""
     return Copy.of(raw, name, os.getpid()).file if isinstance(raw, ObjectStore) else raw / name
 
 
@@ -74,8 +74,8 @@ class Copy:
         weakref.finalize(self, removed, folder, os.getpid())
         self.file = folder / name.rpartition("/")[2]
         beside = {f"{name}{suffix}": self.file.with_name(self.file.name + suffix) for suffix in BESIDE}
-        there = raw.names(name.rpartition("/")[0])
-        wanted = {name: self.file, **{value: path for value, path in beside.items() if path.name in there}}
+        stored_names = raw.names(name.rpartition("/")[0])
+        wanted = {name: self.file, **{value: path for value, path in beside.items() if path.name in stored_names}}
         raw.fetch(wanted, wanted.values())
 
     @staticmethod

@@ -40,13 +40,13 @@ def manifest_rows(
             row["subset"] = row["subset"] or rules.known_subset(row["task_id"])
             of_session = rows_by_model[row["source_model"], row["native_session_basename"]]
             of_session.setdefault(json.dumps(row), (f"{path}:{number}", row))
-    kept = []
+    kept_rows = []
     for (model, name), rows in rows_by_model.items():
         if len(rows) > 1:
             faults.append(several(model, name, [place for place, _ in rows.values()]))
         else:
-            kept += [row for _, row in rows.values()]
-    return kept
+            kept_rows += [row for _, row in rows.values()]
+    return kept_rows
 
 
 def lines(path: Path, faults: list[Row]) -> list[tuple[int, Row]]:

@@ -43,14 +43,14 @@ def scan(data: DataFolder, raw: Raw, save: bool) -> list[RawEntry]:
     where = str(raw if isinstance(raw, ObjectStore) else raw.resolve())
     version = canonical_digest([code_digest(__name__), rules.digest])
     cached = saved_scan(cache_file)
-    known = cached.files if (cached.raw, cached.version) == (where, version) else {}
+    former_files = cached.files if (cached.raw, cached.version) == (where, version) else {}
     below = listed(raw).items() if isinstance(raw, ObjectStore) else files_below(str(raw))
     stamps: dict[str, Stamp | None] = dict(sorted(below, key=lambda item: item[0].split("/")))
     for manifest in packed_variants(RUN_MANIFEST):
         stamps.pop(manifest, None)
-    changed = [name for name, stamp in stamps.items() if name not in known or known[name].stamp != stamp]
+    changed = [name for name, stamp in stamps.items() if name not in former_files or former_files[name].stamp != stamp]
     scanner = FileScanner(raw, stamps, changed, rules)
-    files = {escaped(name): scanner.scan_file(name, known.get(name)) for name in stamps}
+    files = {escaped(name): scanner.scan_file(name, former_files.get(name)) for name in stamps}
     fresh = SavedScan(where, version, files)
     if fresh != cached and save:
         write_atomic(cache_file, [msgspec.json.encode(fresh)])

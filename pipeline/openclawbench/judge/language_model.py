@@ -187,12 +187,12 @@ class LanguageModelJudge:
         """Ask the questions that the ledger has no answer to. Raises the error that ended the run early."""
         if self.asking is None:
             raise MissingAnswer(f"{self.model} cannot be asked from here.")
-        kept = list(parts)
+        sources = list(parts)
         with gc_reduced():
             if self.former is not None:
-                requests = (row["request_sha256"] for part in kept for row in part.rows())
+                requests = (row["request_sha256"] for part in sources for row in part.rows())
                 bring_over(self.former, self.ledger, map(self.question_id, requests))
-            asyncio.run(self.ask_all(stage, kept, total, self.asking))
+            asyncio.run(self.ask_all(stage, sources, total, self.asking))
 
     async def ask_all(self, stage: str, parts: list[QuestionSource], total: int, asking: ClientOptions) -> None:
         """Open the ledger and look for missing answers; open the endpoint only if there are any."""
@@ -303,8 +303,8 @@ class LanguageModelJudge:
             id=self.question_id(question.request_sha256),
             first=ask(messages),
             judge=self.reads_as,
-            read=lambda kept: self.read(question, kept),
-            second=lambda kept, complaint: self.second(question, messages, kept, complaint),
+            read=lambda answer: self.read(question, answer),
+            second=lambda answer, complaint: self.second(question, messages, answer, complaint),
             is_new=True,
         )
 
@@ -317,38 +317,40 @@ class LanguageModelJudge:
         schema = self.schemas[question.schema_id]
         return chat_request(self.model, self.parameters, messages, question.schema_id, schema, question.packet_sha256)
 
-    def read(self, question: Question, kept: StoredAnswer) -> AnswerCheck:
+    def read(self, question: Question, answer: StoredAnswer) -> AnswerCheck:
         """The reading of an answer, with the complaint if it cannot be used."""
-        reply = reply_of(kept)
+        reply = reply_of(answer)
         return self.reader.read(question, reply.finish, reply.text)
 
     def second(
-        self, question: Question, messages: list[dict[str, str]], kept: StoredAnswer, complaint: AnswerProblem
+        self, question: Question, messages: list[dict[str, str]], answer: StoredAnswer, complaint: AnswerProblem
     ) -> ChatRequest | None:
         """The corrective request; null if asking again is of no use."""
-        if kept.finish in NO_SECOND:
+        if answer.finish in NO_SECOND:
             return None
-        reply = reply_of(kept)
+        reply = reply_of(answer)
         first_text = reply.text if reply.finish == "complete" else None
         return self.request(question, corrective(messages, first_text, complaint.detail, self.again.text))
 
 
-def reply_of(kept: StoredAnswer) -> Reply:
+def reply_of(answer: StoredAnswer) -> Reply:
     """A kept answer as a reply. Text and finish come from the verbatim response, so that this version reads what a
     former version could not. For a refused question, the text is the endpoint's message."""
     usage = Usage(
-        prompt_tokens=kept.prompt_tokens, completion_tokens=kept.completion_tokens, cached_tokens=kept.cached_tokens
+        prompt_tokens=answer.prompt_tokens,
+        completion_tokens=answer.completion_tokens,
+        cached_tokens=answer.cached_tokens,
     )
-    no_tokens = not (kept.prompt_tokens or kept.completion_tokens or kept.cached_tokens)
-    if kept.parsed is None and kept.finish in NO_SECOND and no_tokens:
-        text = kept.response.decode("utf-8", "backslashreplace")
-        return Reply(text, usage, kept.cost_usd, kept.request_id, kept.finish)
-    parsed_answer = kept.parsed or parsed(kept.response)
+    no_tokens = not (answer.prompt_tokens or answer.completion_tokens or answer.cached_tokens)
+    if answer.parsed is None and answer.finish in NO_SECOND and no_tokens:
+        text = answer.response.decode("utf-8", "backslashreplace")
+        return Reply(text, usage, answer.cost_usd, answer.request_id, answer.finish)
+    parsed_answer = answer.parsed or parsed(answer.response)
     return Reply(
         text=parsed_answer.text,
         usage=usage,
-        cost_usd=kept.cost_usd,
-        request_id=kept.request_id,
+        cost_usd=answer.cost_usd,
+        request_id=answer.request_id,
         finish=parsed_answer.finish,
         text_from=parsed_answer.text_from,
         reasoning=parsed_answer.reasoning,
@@ -367,12 +369,12 @@ def asked_anew(ledger: Path, model: str, digest: str) -> str:
     return hashlib.sha256(canonical_json([digest, *map(list, rows)]).encode()).hexdigest() if rows else digest
 
 
-def total(usage: Usage, other: Usage) -> Usage:
+def total(usage: Usage, second: Usage) -> Usage:
     """The sum of two usages."""
     return Usage(
-        prompt_tokens=usage.prompt_tokens + other.prompt_tokens,
-        completion_tokens=usage.completion_tokens + other.completion_tokens,
-        cached_tokens=usage.cached_tokens + other.cached_tokens,
+        prompt_tokens=usage.prompt_tokens + second.prompt_tokens,
+        completion_tokens=usage.completion_tokens + second.completion_tokens,
+        cached_tokens=usage.cached_tokens + second.cached_tokens,
     )
 
 

@@ -44,7 +44,6 @@ UserTurnKind = Literal[
     "memory_flush",
 ]
 OracleOutcome = Literal["pass", "fail"]
-OracleStatus = Literal["scored", "infra_error", "not_scored", "unscorable"]
 RiskBucket = Literal["low", "medium", "high"]
 SliceLabel = Literal[
     "pass_low_risk",

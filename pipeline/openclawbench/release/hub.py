@@ -49,8 +49,8 @@ def push(release: Path, repo: str, public: bool) -> Pushed:
         gone = sorted(set(api.list_repo_files(repo, repo_type=KIND)) - {*names, KEPT})
         operations: list[Any] = [CommitOperationDelete(path_in_repo=name) for name in gone]
         operations += [CommitOperationAdd(path_in_repo=name, path_or_fileobj=release / name) for name in names]
-        done = api.create_commit(repo, operations, commit_message=f"Release of {len(names)} files", repo_type=KIND)
-    return Pushed(str(done.commit_url), len(names), len(gone), private)
+        commit = api.create_commit(repo, operations, commit_message=f"Release of {len(names)} files", repo_type=KIND)
+    return Pushed(str(commit.commit_url), len(names), len(gone), private)
 
 
 @contextmanager

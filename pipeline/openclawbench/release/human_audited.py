@@ -26,8 +26,8 @@ def write_human(verdicts: Sequence[HumanVerdict], assignments: pl.DataFrame, sta
     is left out; the data package counts all verdicts."""
     if not verdicts:
         return
-    known = {key_of(row): row for row in assignments.select(*TRAJECTORY_KEY, *COPIED).iter_rows(named=True)}
-    pairs = [(verdict.model_dump(), known.get(key_of(verdict.model_dump()))) for verdict in verdicts]
+    assigned = {key_of(row): row for row in assignments.select(*TRAJECTORY_KEY, *COPIED).iter_rows(named=True)}
+    pairs = [(verdict.model_dump(), assigned.get(key_of(verdict.model_dump()))) for verdict in verdicts]
     rows = from_records([beside(reviewed, label) for reviewed, label in pairs if label is not None], HumanAudited)
     staging.write(HUMAN_FILE, as_lines(rows))
     write_parquet(rows, staging.path(typed_file(HUMAN_FILE)))

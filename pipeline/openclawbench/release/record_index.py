@@ -29,8 +29,8 @@ def index_lines(
     digests: Mapping[Key, str], redacted: Set[Key], basis: pl.LazyFrame, fingerprints: pl.LazyFrame
 ) -> Iterator[bytes]:
     """A line of RecordIndexRow a record, sorted by key."""
-    known = basis.select(*TRAJECTORY_KEY, "partial_trial").sort(TRAJECTORY_KEY)
-    joined = known.join(fingerprints, on=TRAJECTORY_KEY, how="left", maintain_order="left").collect()
+    keys = basis.select(*TRAJECTORY_KEY, "partial_trial").sort(TRAJECTORY_KEY)
+    joined = keys.join(fingerprints, on=TRAJECTORY_KEY, how="left", maintain_order="left").collect()
     for row in joined.iter_rows(named=True):
         key = key_of(row)
         gone = key in redacted

@@ -81,9 +81,9 @@ class Dataset(Record):
     def a_licence_is_known_or_told(self) -> Self:
         """A licence with an unknown identifier must have a name and an address."""
         if self.license and self.terms is None:
-            known = ", ".join(known_licenses())
+            names = ", ".join(known_licenses())
             raise ValueError(
-                f'license "{self.license}" is not one of {known}: '
+                f'license "{self.license}" is not one of {names}: '
                 "give license_name and license_url with it, or correct it"
             )
         return self

@@ -109,9 +109,9 @@ def estimate_corrected_gap(strata: Sequence[Stratum], settings: PosteriorSetting
     )
 
 
-def observed_share(part: int, whole: int) -> float:
-    """part / whole; the mean of the prior where nothing was observed."""
-    return part / whole if whole else 0.5
+def observed_share(part: int, total: int) -> float:
+    """part / total; the mean of the prior where nothing was observed."""
+    return part / total if total else 0.5
 
 
 def percentile_interval(value: Any, draws: Any, confidence: float) -> Interval:

@@ -35,9 +35,9 @@ def with_models(rows: list[Row], models: list[str]) -> list[Row]:
     return [{**row, BY_MODEL: {model: row[BY_MODEL].get(model, 0) for model in models}} for row in rows]
 
 
-def share(part: int, whole: int) -> float | None:
-    """part / whole, rounded to six places; None if `whole` is 0."""
-    return round(part / whole, 6) if whole else None
+def share(part: int, total: int) -> float | None:
+    """part / total, rounded to six places; None if `total` is 0."""
+    return round(part / total, 6) if total else None
 
 
 def percent(share: float | None, digits: int = 2, nothing: str = "-") -> str:

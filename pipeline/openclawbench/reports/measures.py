@@ -23,14 +23,14 @@ class Interval(NamedTuple):
 NO_INTERVAL = Interval(None, None, None)
 
 
-def proportion(part: int, whole: int, confidence: float, method: str = "wilson") -> Interval:
-    """part / whole with a binomial interval of scipy: `wilson`, or `exact` (Clopper and Pearson)."""
+def proportion(part: int, total: int, confidence: float, method: str = "wilson") -> Interval:
+    """part / total with a binomial interval of scipy: `wilson`, or `exact` (Clopper and Pearson)."""
     from scipy.stats import binomtest
 
-    if not whole:
+    if not total:
         return NO_INTERVAL
-    interval = binomtest(part, whole).proportion_ci(confidence_level=confidence, method=method)
-    return Interval(rounded(part / whole), rounded(interval.low), rounded(interval.high))
+    interval = binomtest(part, total).proportion_ci(confidence_level=confidence, method=method)
+    return Interval(rounded(part / total), rounded(interval.low), rounded(interval.high))
 
 
 def kappa(first: Sequence[Hashable], second: Sequence[Hashable], rules: AgreementRules) -> Interval:

@@ -90,8 +90,8 @@ def label(text: object) -> str:
 
     shown = safe(str(text)).replace("\n", "\\n").replace("\t", "\\t")
     short = shown if len(shown) <= LONGEST else shown[: LONGEST - 1] + "…"
-    known = font_manager.get_font(font_manager.findfont(STYLE["font.family"])).get_charmap()
-    return "".join(character if ord(character) in known else f"\\u{ord(character):04x}" for character in short)
+    characters = font_manager.get_font(font_manager.findfont(STYLE["font.family"])).get_charmap()
+    return "".join(character if ord(character) in characters else f"\\u{ord(character):04x}" for character in short)
 
 
 def bars(axes: "Axes", names: Sequence[object], numbers: Sequence[int], texts: Sequence[str], title: str) -> None:

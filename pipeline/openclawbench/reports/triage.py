@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 NAME = "triage"
 READS: list[type[Record]] = [DecisionA, DecisionB1]
 READS_PASS2: list[type[Record]] = [PASS2[record] for record in READS]
-NEGATIVE = "no_anomaly_evidence"
 COLUMNS = {
     "annotation_pass": "1, or 2 where there is a second pass",
     "source_model": "source model, or all",
@@ -122,9 +121,9 @@ def escape_counts(rows: pl.DataFrame, annotation_pass: int, model: str, rules: A
     }
 
 
-def times(share: float | None, whole: int) -> float | None:
-    """share * whole, rounded to one place; None if the share is None."""
-    return None if share is None else round(share * whole, 1)
+def times(share: float | None, total: int) -> float | None:
+    """share * total, rounded to one place; None if the share is None."""
+    return None if share is None else round(share * total, 1)
 
 
 def escape_rate(passes: dict[int, pl.DataFrame], rules: AgreementRules) -> Section:

@@ -59,10 +59,10 @@ class AlignRules(Rules):
     @model_validator(mode="after")
     def once(self) -> "AlignRules":
         """A name with two aliases would be decided by the order of the file."""
-        known: dict[str, str] = {}
+        alias_ids: dict[str, str] = {}
         for alias in self.exact:
             for name in alias.names:
-                first = known.setdefault(plain_name(name), alias.id)
+                first = alias_ids.setdefault(plain_name(name), alias.id)
                 if first != alias.id:
                     raise Unfit(
                         f"several exact aliases for {name}: {first} and {alias.id}", first, alias.id, keys=["id"]

@@ -96,8 +96,10 @@ class FlagRules(Rules):
 
     def unless(self, flag: str, language: str) -> list[str]:
         """Patterns that take the flag back in a language."""
-        here = (exception for exception in self.flags if exception.name == flag and exception.language == language)
-        return [pattern for exception in here for pattern in exception.unless]
+        exceptions = (
+            exception for exception in self.flags if exception.name == flag and exception.language == language
+        )
+        return [pattern for exception in exceptions for pattern in exception.unless]
 
     def against(self, other: Other) -> None:
         """Unfit if language.toml calls a language covered in which a text flag has no rule."""

@@ -270,8 +270,8 @@ class JudgeRules(Rules):
         """Unfit for a language that has no words for something that English has words for."""
         spoken = {rule.group for rule in self.patterns if rule.language == ENGLISH}
         for language in languages:
-            here = {rule.group for rule in self.patterns if rule.language == language}
-            missing: list[str] = sorted(spoken - here)
+            groups = {rule.group for rule in self.patterns if rule.language == language}
+            missing: list[str] = sorted(spoken - groups)
             if not any(rule.language == language for rule in self.claims.claim):
                 missing.append("claims.claim")
             if missing:

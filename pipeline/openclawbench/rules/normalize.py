@@ -71,11 +71,11 @@ class RepeatRules(Record):
 
     def joins(self, text: str, earlier: Iterable[str]) -> bool:
         """True for a text that is one of these, or several of them in their order, one after the other."""
-        whole, reached = self.plain(text), {0}
+        plain_text, reached = self.plain(text), {0}
         for part in map(self.plain, earlier):
-            ends = {at + len(part) for at in reached if part and whole.startswith(part, at)}
+            ends = {at + len(part) for at in reached if part and plain_text.startswith(part, at)}
             reached = set(sorted(reached | ends, reverse=True)[: self.ways])
-        return whole != "" and len(whole) in reached
+        return plain_text != "" and len(plain_text) in reached
 
 
 class RunnerTextRule(Record):

@@ -26,7 +26,7 @@ class Usual(Record):
         """ValueError if a field is unknown or there is not one condition."""
         if (self.has is None) == (self.lacks is None):
             raise ValueError("has either `with` or `without`")
-        known({self.has or self.lacks or "", *self.values}, EvidenceStep)
+        check_fields({self.has or self.lacks or "", *self.values}, EvidenceStep)
         of_closed_sets(self.values)
         return self
 
@@ -51,7 +51,7 @@ class SentRules(Rules):
     @classmethod
     def not_what_is_judged(cls, names: list[str]) -> list[str]:
         """Fields of a packet, but not what it is sent for."""
-        known(set(names), Packet)
+        check_fields(set(names), Packet)
         if needed := sorted(set(names) & set(KEY)):
             raise Unfit(f"{', '.join(needed)}: a packet cannot do without", *needed)
         return names
@@ -60,19 +60,19 @@ class SentRules(Rules):
     @classmethod
     def of_a_step(cls, names: Any) -> Any:
         """Fields of a step."""
-        known({*names, *(names.values() if isinstance(names, dict) else ())}, EvidenceStep)
+        check_fields({*names, *(names.values() if isinstance(names, dict) else ())}, EvidenceStep)
         return names
 
     @field_validator("usual_user_turn")
     @classmethod
     def of_a_turn(cls, values: dict[str, Any]) -> dict[str, Any]:
         """Fields of a user turn."""
-        known(set(values), PacketUserTurn)
+        check_fields(set(values), PacketUserTurn)
         of_closed_sets(values)
         return values
 
 
-def known(names: set[str], record: type[Record]) -> None:
+def check_fields(names: set[str], record: type[Record]) -> None:
     """ValueError for a name that is not a field of the record."""
     if unknown := sorted(names - set(record.model_fields)):
         raise Unfit(f"{', '.join(unknown)}: no field of {record.__name__}", *unknown)

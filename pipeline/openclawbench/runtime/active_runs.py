@@ -76,5 +76,5 @@ def is_alive(path: Path) -> bool:
 
 
 def recorded(path: Path) -> Any:
-    """What the file says; None if it cannot be read."""
+    """The content of the file; None if it cannot be read."""
     return next((content for _ in range(TRIES) if (content := read_json(path)) is not None), None)

@@ -44,7 +44,7 @@ LISTED = 10  # failed shards of a stage that are named where the run ends
 
 @dataclass
 class StageReport:
-    """What a stage did in this run. `seconds` and `cpu` seconds of work are summed over its shards, which may run side
+    """One stage in this run. `seconds` and `cpu` seconds of work are summed over its shards, which may run side
     by side."""
 
     stage: str
@@ -86,7 +86,7 @@ class Run:
         self.rules: dict[str, dict[str, Any]] = {}
         self.listed: dict[type[Record], set[str]] = {}  # names of parts, listed once until something is computed
         self.counted: dict[type[Record], int] = {}  # rows of tables that are up to date
-        self.made: dict[tuple[type[Record], Shard], tuple[str, int]] = {}  # keys and rows of parts that this run wrote
+        self.written: dict[tuple[type[Record], Shard], tuple[str, int]] = {}  # this run's parts: key, rows
 
     def update(self, stages: list[Stage], progress: Callable[[str, int, int], None]) -> Iterator[StageReport]:
         """Bring the stages up to date. Raises StageFailed if shards of a stage did not all succeed, once every
@@ -123,9 +123,9 @@ class Run:
         return self.listed[record]
 
     def fresh(self, stage: Stage) -> set[Shard]:
-        """The shards that have every part that the stage has to write."""
-        keys, there = self.keys[stage.writes[0]], [self.present(record) for record in stage.writes]
-        return {shard for shard, key in keys.items() if all(part_name(shard, key) in names for names in there)}
+        """The shards in which every part that the stage writes exists."""
+        keys, part_names = self.keys[stage.writes[0]], [self.present(record) for record in stage.writes]
+        return {shard for shard, key in keys.items() if all(part_name(shard, key) in names for names in part_names)}
 
     def missing(self, stage: Stage) -> set[Shard]:
         """The shards that lack a part which the stage reads."""
@@ -147,33 +147,33 @@ class Run:
         # A judge with a ledger stays in this process.
         judges = {stage.annotation_pass: judge_for(stage, self.judges) for stage in stages if stage.judge}
         worker = ShardWorker(self.data, judges, {stage.name: self.rules[stage.name] for stage in stages}, self.debug)
-        done, total = 0, sum(len(chain.links) for chain in chains)
+        finished, total = 0, sum(len(chain.links) for chain in chains)
         self.listed.clear()
         self.counted.clear()
         for chain, result in engine.run(worker.carry_out, chains, running.begun):
             running.ended(chain)
             for outcome in lost(chain, result) if isinstance(result, LostTask) else result:
-                done += 1
+                finished += 1
                 self.note(chain, outcome, reports[outcome.stage])
-                progress(outcome.stage, done, total)
+                progress(outcome.stage, finished, total)
 
     def note(self, chain: ShardTask, outcome: StageResult, report: StageReport) -> None:
-        """What became of one stage of a chain; a failure is kept for `status` until the shard is redone."""
+        """Record the result of one stage of a chain; `status` shows a failure until the shard is redone."""
         report.seconds += outcome.seconds
         report.cpu += outcome.cpu
         if outcome.error is None:
             report.redone += 1
             self.data.forget_failure(outcome.stage, outcome.shard)
             for record, rows in outcome.rows.items():
-                self.made[record, outcome.shard] = self.keys[record][outcome.shard], rows
+                self.written[record, outcome.shard] = self.keys[record][outcome.shard], rows
         else:
             report.failed[str(outcome.shard)] = outcome.error
             key = next(link.key for link in chain.links if link.stage.name == outcome.stage)
             self.data.note_failure(outcome.stage, outcome.shard, key, outcome.error)
 
     def chains(self, stages: list[Stage]) -> list[ShardTask]:
-        """For each shard that is stale, the stages to redo in order: those whose inputs are there, or are made by the
-        stages before them."""
+        """For each stale shard, the stages to redo in order: those whose inputs exist or are written by an earlier
+        stage of the shard."""
         links: dict[Shard, list[StageTask]] = {}
         lacking = {record: self.lacking(record) for stage in stages for record in stage.reads.values()}
         for stage in stages:
@@ -182,8 +182,8 @@ class Run:
                 if shard in fresh or (self.share is not None and not self.share.has(shard)):
                     continue
                 inputs = {record: self.read_by(shard, record) for record in stage.reads.values()}
-                made = {record for link in links.get(shard, ()) for record in link.stage.writes}
-                if all(record in made or not lacking[record] & keys.keys() for record, keys in inputs.items()):
+                produced = {record for link in links.get(shard, ()) for record in link.stage.writes}
+                if all(record in produced or not lacking[record] & keys.keys() for record, keys in inputs.items()):
                     links.setdefault(shard, []).append(StageTask(stage, key, inputs))
         return [
             ShardTask(shard, tuple(owed), self.intake if shard == ALL else self.intake.only(int(shard)))
@@ -277,14 +277,14 @@ class Run:
         """Rows of a table's parts, counted once a run: several manifests name them. Only parts that this run did not
         write itself are read for it."""
         if record not in self.counted:
-            known, others = 0, {}
+            written_rows, others = 0, {}
             for shard, key in self.keys[record].items():
-                written, rows = self.made.get((record, shard), (None, 0))
+                written, rows = self.written.get((record, shard), (None, 0))
                 if written == key:
-                    known += rows
+                    written_rows += rows
                 else:
                     others[shard] = key
-            self.counted[record] = known + (self.data.rows(record, others) if others else 0)
+            self.counted[record] = written_rows + (self.data.rows(record, others) if others else 0)
         return self.counted[record]
 
     def input_summary(self, record: type[Record]) -> dict[str, Any]:
@@ -321,7 +321,7 @@ def judge_for(stage: Stage, judges: Judges) -> Judge | None:
 
 
 def lost(chain: ShardTask, why: LostTask) -> list[StageResult]:
-    """What to say of a shard whose process was gone before it could say itself how far it came."""
+    """The results of a shard whose process ended before it could report them."""
     return [StageResult(chain.links[0].stage.name, chain.shard, 0.0, why.reason)]
 
 

@@ -44,7 +44,7 @@ class ShardTask:
 
 @dataclass(frozen=True)
 class StageResult:
-    """What became of one stage of a chain. `error` is the sentence of the exception that its function raised."""
+    """The result of one stage of a chain. `error` is the sentence of the exception that its function raised."""
 
     stage: str
     shard: Shard
@@ -89,7 +89,9 @@ class ShardWorker:
             frames = {name: tables.read(record, link.inputs[record]) for name, record in stage.reads.items()}
             result = stage.call(**frames, **self.rules[stage.name], **extra)
             results = result if isinstance(result, tuple) else (result,)
-            done = [(record, carried_out(table, record)) for record, table in zip(stage.writes, results, strict=True)]
+            outputs = [
+                (record, carried_out(table, record)) for record, table in zip(stage.writes, results, strict=True)
+            ]
         except (
             ArithmeticError,
             LookupError,
@@ -105,7 +107,7 @@ class ShardWorker:
             return f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
         del frames  # the bytes of a very long session are not needed while its tables are written
         tables.let_go()
-        for record, table in done:
+        for record, table in outputs:
             tables.write(record, link, table)
         return None
 
@@ -113,7 +115,7 @@ class ShardWorker:
 def carried_out(
     table: pl.LazyFrame | pl.DataFrame | StreamedTable, record: type[Record]
 ) -> pl.DataFrame | StreamedTable:
-    """What a stage hands back, as the table that it declares."""
+    """The result of a stage as the table that it declares."""
     if isinstance(table, StreamedTable):
         return table
     return conform(table.collect() if isinstance(table, pl.LazyFrame) else table, record)
@@ -167,7 +169,7 @@ def origins(record: type[Record], link: StageTask, shard: Shard) -> dict[type[Re
     """The keys of the parts whose columns a table of a stage has: of those that the stage reads, or writes with it.
     Empty in a shard that has none of them, since there are outcomes of its sessions alone."""
     lending = record.INHERITED.origins if record.INHERITED else ()
-    keys = link.inputs | {made: {shard: link.key} for made in link.stage.writes}
+    keys = link.inputs | {written: {shard: link.key} for written in link.stage.writes}
     return {record: keys[record][shard] for record in lending if shard in keys[record]}
 
 

@@ -178,7 +178,7 @@ def summary_of(value: dict[str, Any], steps: StepList, started: str | None, ende
     failed, empty = is_failure(value), value.get("failure_type") == EMPTY
     failure = text_of(value.get("failure_type"))
     elapsed = number_of(value.get("e2e_ms"))
-    known: dict[str, Any] = {
+    summary: dict[str, Any] = {
         "provider_errors": int(failed and not empty),
         "empty_replies": int(empty or not (failed or steps.steps)),
         "first_provider_error": (text_of(value.get("raw_output")) or failure) if failed and not empty else None,
@@ -188,10 +188,10 @@ def summary_of(value: dict[str, Any], steps: StepList, started: str | None, ende
         "ended_at": ended,
     }
     if not steps.steps:
-        known["end"] = "error"
+        summary["end"] = "error"
     if elapsed is not None:
-        known["wall_time_s"] = elapsed / 1000
-    return steps.run_summary([time for time in (started, ended) if time], **known)
+        summary["wall_time_s"] = elapsed / 1000
+    return steps.run_summary([time for time in (started, ended) if time], **summary)
 
 
 def outcome_of(value: dict[str, Any], ended: str | None) -> dict[str, Any]:

@@ -37,19 +37,19 @@ def pair(calls: list[Called], results: list[Called]) -> Pairing:
             pairing.result_of[index] = results_of_id.popleft()
     repeated = {value for value, n in Counter(call.id for call in calls if call.id).items() if n > 1}
     pairing.ambiguous |= {i for i, call in enumerate(calls) if call.id in repeated}
-    taken = set(pairing.result_of.values())
-    free = [r for r in range(len(results)) if r not in taken]
+    used = set(pairing.result_of.values())
+    free = [r for r in range(len(results)) if r not in used]
     open_calls = [i for i in range(len(calls)) if i not in pairing.result_of]
     of_name = grouped([clean_name(results[r].name) for r in free])
     for name, places in grouped([clean_name(calls[i].name) for i in open_calls]).items():
-        theirs = of_name.get(name, ())
-        if len(places) == len(theirs):
-            ours = [open_calls[place] for place in places]
-            pairing.result_of.update(zip(ours, [free[place] for place in theirs], strict=True))
-            if len(ours) > 1:
-                pairing.ambiguous.update(ours)
-    taken = set(pairing.result_of.values())
-    pairing.orphans = [r for r in free if r not in taken]
+        result_places = of_name.get(name, ())
+        if len(places) == len(result_places):
+            call_indexes = [open_calls[place] for place in places]
+            pairing.result_of.update(zip(call_indexes, [free[place] for place in result_places], strict=True))
+            if len(call_indexes) > 1:
+                pairing.ambiguous.update(call_indexes)
+    used = set(pairing.result_of.values())
+    pairing.orphans = [r for r in free if r not in used]
     return pairing
 
 

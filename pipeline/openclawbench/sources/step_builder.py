@@ -146,8 +146,8 @@ class StepRows:
             first.setdefault(step["user_turn"] or 0, step["step_id"])
         after: int | None = None
         for turn in reversed(self.user_turns):
-            here = first.get(turn["user_turn"])
-            after = here if after is None else after if here is None else min(here, after)
+            first_step = first.get(turn["user_turn"])
+            after = first_step if after is None else after if first_step is None else min(first_step, after)
             turn["before_step"] = after
 
 
@@ -265,8 +265,8 @@ class StepList(StepRows):
     def answer(self, step: dict[str, Any], feedback: Feedback) -> None:
         """Give a call its result."""
         self.add_result(step, feedback.text, feedback.is_error, feedback.details)
-        known = {raw["offset"] for raw in step["raw"]}
-        step["raw"].extend(pointer("result", row) for row in feedback.rows if row.offset not in known)
+        offsets = {raw["offset"] for raw in step["raw"]}
+        step["raw"].extend(pointer("result", row) for row in feedback.rows if row.offset not in offsets)
         self.note_escapes(step, feedback.rows)
 
     def step(self, kind: str, action_text: str | None, name: str | None, moment: Moment) -> dict[str, Any]:

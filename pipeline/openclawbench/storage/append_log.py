@@ -19,7 +19,7 @@ def append(path: Path, lines: Iterable[bytes], sync: bool = True) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a+b") as file:
         end = file.seek(0, os.SEEK_END)
-        size = whole(file)
+        size = complete_size(file)
         if size < end:
             os.ftruncate(file.fileno(), size)
         missing_end = b"\n" if size and not ends_a_line(file, size) else b""
@@ -38,13 +38,13 @@ def append(path: Path, lines: Iterable[bytes], sync: bool = True) -> None:
 def read(path: Path, offset: int = 0) -> bytes:
     """The whole lines of a file, from an offset in bytes."""
     with path.open("rb") as file:
-        size = whole(file)
+        size = complete_size(file)
         file.seek(offset)
         return file.read(max(0, size - offset))
 
 
-def whole(file: BinaryIO) -> int:
-    """The size of a file without an incomplete last line, which has no line feed and is not valid JSON."""
+def complete_size(file: BinaryIO) -> int:
+    """The size of a file in bytes, without an incomplete last line (no line feed, not valid JSON)."""
     size = file.seek(0, os.SEEK_END)
     if not size or ends_a_line(file, size):
         return size

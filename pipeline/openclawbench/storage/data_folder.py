@@ -23,7 +23,6 @@ from openclawbench.tables.inherited_columns import drop_inherited, origins_metad
 from openclawbench.tables.record import Record
 from openclawbench.tables.schema import StreamedTable, conform, empty, schema
 
-LAYOUT_VERSION = 1
 TEMPORARY = ".tmp-"
 SHARDS_FILE = "shards.json"  # in object storage: the number of shards of its parts
 
@@ -210,9 +209,9 @@ class DataFolder:
         self.fetch([self.table(record) / part_name(shard, key) for shard, key in parts.items()])
         origins = self.origins(record, parts)
         ordered = sorted(parts.items(), key=lambda item: str(item[0]))
-        return pl.concat(self.whole(record, {shard: key}, origins.get(shard), paths) for shard, key in ordered)
+        return pl.concat(self.complete_part(record, {shard: key}, origins.get(shard), paths) for shard, key in ordered)
 
-    def whole(
+    def complete_part(
         self,
         record: type[Record],
         part: dict[int | str, str],

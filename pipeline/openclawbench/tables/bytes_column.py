@@ -53,10 +53,10 @@ def list_array(values: list[bytes | mmap | None]) -> "pa.Array":
     """An array of lists with one value each. A single value is not copied."""
     import pyarrow as pa
 
-    known = [value for value in values if value is not None]
-    ends = pl.Series([0, *accumulate(map(len, known))], dtype=pl.Int64).to_arrow().buffers()[1]
-    data = known[0] if len(known) == 1 else b"".join(known)
-    items = pa.Array.from_buffers(pa.large_binary(), len(known), [None, ends, pa.py_buffer(data)])
+    present = [value for value in values if value is not None]
+    ends = pl.Series([0, *accumulate(map(len, present))], dtype=pl.Int64).to_arrow().buffers()[1]
+    data = present[0] if len(present) == 1 else b"".join(present)
+    items = pa.Array.from_buffers(pa.large_binary(), len(present), [None, ends, pa.py_buffer(data)])
     starts = pl.Series([0, *accumulate(int(value is not None) for value in values)], dtype=pl.Int64).to_arrow()
     return pa.LargeListArray.from_arrays(starts, items, mask=null_mask(values))
 

@@ -17,8 +17,8 @@ def nest_steps_and_turns(
 
     `fields`: what a nested step has. A field that `steps` lacks is taken from `aligned`.
     """
-    known = set(steps.collect_schema().names())
-    if unknown := [name for name in fields if name not in known]:
+    columns = set(steps.collect_schema().names())
+    if unknown := [name for name in fields if name not in columns]:
         steps = steps.join(aligned.select(*STEP_KEY, *unknown), on=STEP_KEY, how="left", maintain_order="left")
     turn = pl.struct("user_turn", "kinds", text=visible_text())
     return group_by_trajectory(steps, steps=pl.struct(fields)), group_by_trajectory(user_turns, user_turns=turn)

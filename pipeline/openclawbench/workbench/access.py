@@ -24,7 +24,6 @@ from openclawbench.workbench.readers.reader import Reader, Row
 Key = tuple[str, str]  # source_model, trajectory_id
 Role = Literal["auditor", "reviewer", "adjudicator"]
 ROLES: tuple[str, ...] = get_args(Role)
-SIGHTED = ("oracle_outcome", "oracle", "risk", "onset_candidates", "label", "second_label")
 
 
 class Refused(OpenClawBenchError):

@@ -85,24 +85,26 @@ class Desk:
 
     def queue_row(self, form: Form[Any, Any], row: Any, reviewer: str) -> QueueRow:
         """A row with this reviewer's latest record, adjudications apart."""
-        known = self.logs[form.name].of(row.sample, row.row)
-        reviews = [review for review in known if not is_adjudication(review)]
+        row_reviews = self.logs[form.name].of(row.sample, row.row)
+        reviews = [review for review in row_reviews if not is_adjudication(review)]
         mine = [review for review in reviews if review.reviewer == reviewer]
-        settled = any(is_adjudication(review) and review.reviewer == reviewer for review in known)
+        settled = any(is_adjudication(review) and review.reviewer == reviewer for review in row_reviews)
         return QueueRow(row, mine[-1] if mine else None, len({review.reviewer for review in reviews}), settled)
 
     def disputed(self, sample: str) -> list[tuple[CalibrationSampleRow, list[CalibrationReview]]]:
         """Rows that two or more people reviewed and that are not settled: those where labels differ first, then those
         where all are unsure, then differing subtypes or onsets."""
-        found = []
+        disputes = []
         for row in self.samples(CALIBRATION).get(sample, {}).values():
             latest = latest_reviews(self.logs[CALIBRATION.name].of(sample, row.row))
             people = [review for review in latest if not review.adjudication]
             if len(people) < 2 or len(latest) > len(people):
                 continue
             if (weight := dispute(people)) is not None:
-                found.append((weight, row.row, row, sorted(people, key=lambda review: seat(row.row, review.reviewer))))
-        return [(row, people) for _, _, row, people in sorted(found, key=lambda entry: entry[:2])]
+                disputes.append(
+                    (weight, row.row, row, sorted(people, key=lambda review: seat(row.row, review.reviewer)))
+                )
+        return [(row, people) for _, _, row, people in sorted(disputes, key=lambda entry: entry[:2])]
 
     def submit(self, sample: str, row: str, answers: dict[str, str], reviewer: str) -> Saved[Any]:
         """Record a verdict on a drawn row."""
@@ -167,13 +169,13 @@ def is_adjudication(review: Any) -> bool:
 
 def dispute(reviews: Iterable[CalibrationReview]) -> int | None:
     """How much reviewers differ: 0 labels, 1 all unsure, 2 subtype or onset; None if they agree."""
-    known = list(reviews)
-    labels = {review.human_anomaly_label for review in known}
+    verdicts = list(reviews)
+    labels = {review.human_anomaly_label for review in verdicts}
     if len(labels) > 1:
         return 0
     if labels == {None}:
         return 1
-    details = {(review.human_subtype, review.human_onset) for review in known}
+    details = {(review.human_subtype, review.human_onset) for review in verdicts}
     return 2 if len(details) > 1 else None
 
 

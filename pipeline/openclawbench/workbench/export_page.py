@@ -31,8 +31,8 @@ def export_page(reader: Reader, model: str, trajectory_id: str, *, blind: bool =
     records: dict[str, list[Row]] = {}
     if raw:
         for step in trajectory["steps"]:
-            found = reader.raw(model, trajectory_id, step["step_id"])
-            texts = [row | {"content": row["content"].decode("utf-8", "backslashreplace")} for row in found]
+            raw_rows = reader.raw(model, trajectory_id, step["step_id"])
+            texts = [row | {"content": row["content"].decode("utf-8", "backslashreplace")} for row in raw_rows]
             records[str(step["step_id"])] = texts
     value = masked({"trajectory": trajectory, "records": records}, f"{model}/{trajectory_id}")
     style = (HERE / "static" / "style.css").read_text(encoding="utf-8")

@@ -104,7 +104,7 @@ class ReviewLog(Generic[Row, Review]):
         with self.folder.reviewing():
             self.refresh()
             former = self.latest.get(place_of(review))
-            if former and said(former) == said(review):
+            if former and content_of(former) == content_of(review):
                 return Saved(former, already=True)
             self.folder.append_review(SUBMITTED, [content + b"\n"], sync=False)
             self.folder.append_review(self.form.file, [line(review)])
@@ -119,8 +119,8 @@ def place_of(review: Record) -> tuple[str, str, str, bool]:
     return sample, row, reviewer, bool(getattr(review, "adjudication", False))
 
 
-def said(review: Record) -> str:
-    """A review without its time and form."""
+def content_of(review: Record) -> str:
+    """A review as canonical JSON, without its time and the digest of its sheet."""
     return canonical_json(review.model_dump(exclude={"sheet_sha256", "reviewed_at"}))
 
 

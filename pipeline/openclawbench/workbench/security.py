@@ -68,8 +68,8 @@ class Sessions:
 
     def accept(self, token: str) -> str | None:
         """The secret of a new session for a token that was not used yet; None for another."""
-        known = next((own for own in self.unused if hmac.compare_digest(own.encode(), token.encode())), None)
-        return None if known is None else self.enter(self.unused.pop(known))
+        matching = next((own for own in self.unused if hmac.compare_digest(own.encode(), token.encode())), None)
+        return None if matching is None else self.enter(self.unused.pop(matching))
 
     def person(self, headers: Mapping[str, str]) -> Person | None:
         """Whom the cookie of a request names."""

@@ -115,8 +115,8 @@ class Site:
             index = index.drop("human").join(human, on=TRAJECTORY_KEY, how="left", maintain_order="left")
             index = index.select(self.reader.index.columns)
         if query is not None and query.in_steps:
-            found = self.reader.containing(query.text)
-            index = index.join(found, on=TRAJECTORY_KEY, how="left", maintain_order="left")
+            hits = self.reader.containing(query.text)
+            index = index.join(hits, on=TRAJECTORY_KEY, how="left", maintain_order="left")
         return index
 
 
@@ -198,7 +198,7 @@ def finalize(value: object) -> object:
 
 def environment() -> Environment:
     """The templates; a name that does not exist is an error."""
-    made = Environment(
+    templates = Environment(
         loader=FileSystemLoader(HERE / "templates"),
         autoescape=True,
         undefined=StrictUndefined,
@@ -206,7 +206,7 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters |= {
+    templates.filters |= {
         "marked": marked,
         "middle": middle,
         "attr": attribute,
@@ -216,8 +216,8 @@ def environment() -> Environment:
         "number": number,
         "percent": percent,
     }
-    made.globals |= {"href": href, "version": __version__}
-    return made
+    templates.globals |= {"href": href, "version": __version__}
+    return templates
 
 
 TEMPLATES = environment()

@@ -154,9 +154,9 @@ def take_in_inputs(data: DataFolder, settings: Settings, save: bool) -> Intake:
 @contextlib.contextmanager
 def cached_code_digests(data: DataFolder) -> Iterator[None]:
     """Parse a module of the program for its digest only if it has changed since the last run in this folder."""
-    known = load_code_digests(data)
+    cached = load_code_digests(data)
     yield
-    if known != parse_cache.rows():
+    if cached != parse_cache.rows():
         write_json(data.code_file, parse_cache.rows())
 
 

@@ -69,8 +69,8 @@ def read(answers: Answers, drawn: CalibrationSampleRow, rules: AuditRules) -> Re
 def verdict(answers: Answers, rules: AuditRules) -> dict[str, Any] | InvalidAnswer:
     """Anomalous, normal or unresolved."""
     words, written = rules.answers, answers[VERDICT].lower()
-    known = {True: words.anomalous, False: words.normal, None: words.unresolved}
-    for value, spellings in known.items():
+    label_words = {True: words.anomalous, False: words.normal, None: words.unresolved}
+    for value, spellings in label_words.items():
         if written in spellings:
             return {VERDICT: value}
     return InvalidAnswer("wrong_verdict", f"{VERDICT} is {written!r}; write anomalous, normal or unresolved")

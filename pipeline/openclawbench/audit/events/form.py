@@ -33,8 +33,8 @@ def read(answers: Answers, drawn: EventSampleRow, rules: AuditRules) -> Read:
     if problem := wrong_fields(supported, fields):
         return InvalidAnswer("wrong_field", problem)
     if structure and structure not in get_args(Structure):
-        known = ", ".join(get_args(Structure))
-        return InvalidAnswer("wrong_structure", f"structure is {structure!r}; use one of: {known}")
+        names = ", ".join(get_args(Structure))
+        return InvalidAnswer("wrong_structure", f"structure is {structure!r}; use one of: {names}")
     return {
         "is_supported": supported,
         "error_type": error_type or None,
@@ -54,12 +54,12 @@ def wrong_fields(supported: bool, fields: list[str]) -> str | None:
 
 def wrong_type(supported: bool, error_type: str) -> str | None:
     """What is wrong with an error type given the verdict; None if it fits."""
-    known = ", ".join(get_args(ErrorType))
+    names = ", ".join(get_args(ErrorType))
     if supported:
         return (
             f"error_type is {error_type!r} although the descriptor is supported; leave it empty" if error_type else None
         )
-    return None if error_type in get_args(ErrorType) else f"error_type is {error_type!r}; use one of: {known}"
+    return None if error_type in get_args(ErrorType) else f"error_type is {error_type!r}; use one of: {names}"
 
 
 EVENTS = Form(

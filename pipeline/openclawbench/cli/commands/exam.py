@@ -153,8 +153,8 @@ def planned(data: DataFolder, size: str, seed: str | None, families: Path | None
     if number is None:
         number = random.SystemRandom().randrange(LARGEST_SEED)
     exam = Exam(data, sizes[size], number, families or FAMILIES, pairs)
-    if pairs is not None and pairs > (whole := whole_paper(exam.families, exam.size)):
-        raise UsageError(f"--pairs {pairs}: the paper has {whole} pairs. Give at most so many, or leave it out.")
+    if pairs is not None and pairs > (available := whole_paper(exam.families, exam.size)):
+        raise UsageError(f"--pairs {pairs}: the paper has {available} pairs. Give at most so many, or leave it out.")
     return exam
 
 
@@ -187,8 +187,8 @@ def shortfall(name: str, required: float, card: dict[str, Any]) -> str | None:
     at_most = name in AT_MOST
     if share is not None and (share <= required if at_most else share >= required):
         return None
-    found = "is not known: there is nothing to count" if share is None else f"is {share:.3f}"
-    return f"not met: {name} {found}; required is {'at most' if at_most else 'at least'} {required:g}"
+    measured = "is not known: there is nothing to count" if share is None else f"is {share:.3f}"
+    return f"not met: {name} {measured}; required is {'at most' if at_most else 'at least'} {required:g}"
 
 
 def stress_variants(exam: "Exam", stress: str | None, flags: Flags) -> "list[Variant]":
@@ -218,7 +218,7 @@ def print_dry_run(exam: "Exam", variants: "list[Variant]", json_out: bool, flags
     with ConsoleProgress(quiet=json_out) as progress:
         estimate = dry_run(exam_data, chosen, STOP_AFTER, progress, 1)
         priced = price_kit(exam, variants, flags, progress)
-    usd = {name: sum(stage.usd for stage in one.stages) for name, one in priced.items()}
+    usd = {name: sum(stage.usd for stage in variant_estimate.stages) for name, variant_estimate in priced.items()}
     if json_out:
         print(json.dumps({"seed": exam.seed, **as_data(estimate), "stress_usd": usd}, indent=1))
         return

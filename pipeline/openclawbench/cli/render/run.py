@@ -159,7 +159,7 @@ def print_splits(rows: list[dict[str, Any]], console: Console) -> None:
 
 def print_share(console: Console, report: RunReport, verb: str, data: DataFolder) -> None:
     """What is done of a share, what waits for the other shares, and the last command to run."""
-    done = f"share {report.share}: {shards_of_share(report)} shards are up to date"
+    sentence = f"share {report.share}: {shards_of_share(report)} shards are up to date"
     waiting = waiting_stages(report)
     names = [*waiting, *(["the release"] if verb == "release" else [])]
     if names:
@@ -171,12 +171,12 @@ def print_share(console: Console, report: RunReport, verb: str, data: DataFolder
             else "for the last run: all shards are there"
         )
         command = f"openclawbench run --data {safe(quote(str(data.root)))}"
-        done += f"; {', '.join(names)} {wait} {until}. Then one run without --shard does the rest: `{command}`"
-    console.print(f"\n{done if names else done + '.'}", soft_wrap=True, highlight=False)
+        sentence += f"; {', '.join(names)} {wait} {until}. Then one run without --shard does the rest: `{command}`"
+    console.print(f"\n{sentence if names else sentence + '.'}", soft_wrap=True, highlight=False)
 
 
 def exit_line(reasons: list[str], verb: str, is_released: bool) -> str:
     """What exit status 1 means, and where to look."""
-    done = "the release is written, without them" if is_released else f"{verb} is done, without them"
+    ending = "the release is written, without them" if is_released else f"{verb} is done, without them"
     where = "`openclawbench status` lists each with what to do."
-    return f"exit status {NEEDS_A_PERSON}: {'; '.join(reasons)}; {done}. {where}"
+    return f"exit status {NEEDS_A_PERSON}: {'; '.join(reasons)}; {ending}. {where}"

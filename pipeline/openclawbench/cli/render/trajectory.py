@@ -131,8 +131,8 @@ def field(console: Console, title: str, text: str, quotes: list[str], full: bool
     for quote in quotes:
         text = text.replace(quote, f"»{quote}«", 1) if quote in text else f"{text}\n[evidence] »{quote}«"
     shown = text if full else "\n".join(text[:LIMIT].split("\n")[:LINES])
-    if left := len(text) - len(shown):
-        shown = f"{shown}\n[… {left} characters more; --full shows them]"
+    if remaining := len(text) - len(shown):
+        shown = f"{shown}\n[… {remaining} characters more; --full shows them]"
     body = safe(shown).replace("\n", "\n" + " " * 14)
     console.print(Text(f"    {flat(title):9} ", style="dim") + Text(body))
 

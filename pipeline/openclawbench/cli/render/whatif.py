@@ -65,9 +65,9 @@ def shown(value: str | None) -> str:
     return text if len(text) <= 100 else f"{text[:99]}…"
 
 
-def number(count: int, thing: str) -> str:
+def number(count: int, noun: str) -> str:
     """How many of a thing, in words."""
-    return f"{count} {thing if count == 1 else thing.removesuffix('y') + 'ies' if thing.endswith('y') else thing + 's'}"
+    return f"{count} {noun if count == 1 else noun.removesuffix('y') + 'ies' if noun.endswith('y') else noun + 's'}"
 
 
 def listed(rules: Iterable[str]) -> str:

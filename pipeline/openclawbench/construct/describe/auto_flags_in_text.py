@@ -98,12 +98,12 @@ def places_of(pieces: pl.DataFrame, language: str, rules: FlagRules, rare: bool)
     fired = collect_in_pool(
         pieces.lazy().select_seq("piece", *back).select_seq("piece", *places), group(language, GROUPS[rare])
     )
-    kept = (left(rule, fired) for rule in texts if rule.unless)
-    return fired.with_columns(*kept).drop("piece")
+    corrected = (final_hits(rule, fired) for rule in texts if rule.unless)
+    return fired.with_columns(*corrected).drop("piece")
 
 
-def left(rule: TextRule, hits: pl.DataFrame) -> pl.Series:
-    """Where a rule fires and nothing of its own takes it back; only the pieces that it fires in are searched."""
+def final_hits(rule: TextRule, hits: pl.DataFrame) -> pl.Series:
+    """Places where a rule fires and none of its exceptions matches. Only pieces in which it fires are searched."""
     place = hits[rule.id]
     if place.null_count() == len(hits):
         return place

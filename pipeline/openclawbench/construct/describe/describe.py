@@ -29,12 +29,14 @@ def describe(
     Event types describe observable behaviour, never an anomaly. Unknown tools and statuses are kept: event_type `other`
     by tool.unknown, tool_status by status.unlisted_value. Offsets of flag evidence are Unicode code points.
     """
-    given = steps.drop("raw").collect()
-    done = lookup_join(given, classify_calls(given.lazy(), rules, shell_rules), CALL).lazy()
-    known = collect_in_pool(statuses(done, rules).with_columns(step_columns(rules)), "statuses")
-    texts = agent_texts(given, flag_rules.fields, language_rules)
+    step_rows = steps.drop("raw").collect()
+    with_calls = lookup_join(step_rows, classify_calls(step_rows.lazy(), rules, shell_rules), CALL).lazy()
+    with_status = collect_in_pool(statuses(with_calls, rules).with_columns(step_columns(rules)), "statuses")
+    texts = agent_texts(step_rows, flag_rules.fields, language_rules)
     of_texts = step_languages(texts)
-    flagged = lookup_join(lookup_join(known, auto_flags(known.lazy(), texts, flag_rules), STEP_KEY), of_texts, STEP_KEY)
+    flagged = lookup_join(
+        lookup_join(with_status, auto_flags(with_status.lazy(), texts, flag_rules), STEP_KEY), of_texts, STEP_KEY
+    )
     lists = pl.col("command_parts", "auto_flags", "flag_evidence", "languages")
     return flagged.select(list(Descriptor.model_fields)).lazy().with_columns(lists.fill_null([]))
 

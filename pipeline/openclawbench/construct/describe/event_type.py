@@ -59,11 +59,11 @@ def classify_calls(steps: pl.LazyFrame, rules: DescribeRules, shell_rules: Shell
     """
     called = steps.select("action_kind", *CALL).filter(action_kind="tool_call").select(CALL)
     distinct = collect_unoptimized(called.unique(maintain_order=True))
-    done = by_name(read_calls(distinct, rules, shell_rules), rules)
-    call_meanings = meanings(done, shell_rules)
-    changed = lookup_join(done, call_meanings, ["kind", "said"]).with_columns(changes()).with_row_index("row")
-    known = lookup_join(changed, own_state(changed, rules), ["row"])
-    return collect_in_pool(known.lazy().select_seq(*CALL, "tool", "name", "server", *decided(rules)), "calls")
+    call_rows = by_name(read_calls(distinct, rules, shell_rules), rules)
+    call_meanings = meanings(call_rows, shell_rules)
+    changed = lookup_join(call_rows, call_meanings, ["kind", "said"]).with_columns(changes()).with_row_index("row")
+    with_state = lookup_join(changed, own_state(changed, rules), ["row"])
+    return collect_in_pool(with_state.lazy().select_seq(*CALL, "tool", "name", "server", *decided(rules)), "calls")
 
 
 def by_name(read: pl.DataFrame, rules: DescribeRules) -> pl.DataFrame:
@@ -137,10 +137,10 @@ def doing_values(rule: Doing, rules: DescribeRules) -> dict[str, Any]:
     }
 
 
-def meanings(done: pl.DataFrame, shell_rules: ShellRules) -> pl.DataFrame:
+def meanings(call_rows: pl.DataFrame, shell_rules: ShellRules) -> pl.DataFrame:
     """What each distinct command or program text does; the only loop over commands."""
     shell = shell_of(shell_rules)
-    texts = done.filter(pl.col("said").is_not_null()).select("kind", "said").unique(maintain_order=True)
+    texts = call_rows.filter(pl.col("said").is_not_null()).select("kind", "said").unique(maintain_order=True)
     rows = [meaning_of(shell, kind, text) for kind, text in texts.iter_rows()]
     shell.forget()
     values = list(zip(*rows, strict=True)) or [()] * len(ShellMeaning._fields)

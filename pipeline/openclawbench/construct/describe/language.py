@@ -40,10 +40,10 @@ def detect_languages(texts: pl.Series, rules: LanguageRules) -> pl.DataFrame:
     no_words: nothing in the text is in any language, so that there is nothing that could be read.
     """
     distinct = texts.drop_nulls().unique(maintain_order=True).rename("text")
-    given = pl.DataFrame({"text": distinct, "place": pl.int_range(distinct.len(), eager=True)})
-    words = words_of(given, rules)
+    numbered = pl.DataFrame({"text": distinct, "place": pl.int_range(distinct.len(), eager=True)})
+    words = words_of(numbered, rules)
     points = points_of(words, rules)
-    return given.select("text").hstack(decided(points, given.height, rules))
+    return numbered.select("text").hstack(decided(points, numbered.height, rules))
 
 
 def words_of(texts: pl.DataFrame, rules: LanguageRules) -> pl.DataFrame:
@@ -123,8 +123,8 @@ def taken_in(named: pl.DataFrame, script: Script) -> pl.DataFrame:
     both = pl.col("possible").filter(own | other).sum().over("place")
     enough = pl.col("possible").filter(own).sum().over("place") >= script.takes_in_from * both
     present = own.any().over("place")
-    taken = other & present & enough
-    return named.with_columns(language=pl.when(taken).then(pl.lit(script.language)).otherwise("language"))
+    absorbed = other & present & enough
+    return named.with_columns(language=pl.when(absorbed).then(pl.lit(script.language)).otherwise("language"))
 
 
 def decided(points: pl.DataFrame, texts: int, rules: LanguageRules) -> pl.DataFrame:
@@ -141,7 +141,7 @@ def decided(points: pl.DataFrame, texts: int, rules: LanguageRules) -> pl.DataFr
         )
     )
     every = pl.DataFrame({"place": pl.int_range(texts, eager=True)})
-    known = every.join(possible, on="place", how="left", maintain_order="left").join(
+    joined = every.join(possible, on="place", how="left", maintain_order="left").join(
         ranked, on="place", how="left", maintain_order="left"
     )
     clear = (pl.col("most") - pl.col("next")) >= rules.told.lead * pl.col("most")
@@ -156,4 +156,4 @@ def decided(points: pl.DataFrame, texts: int, rules: LanguageRules) -> pl.DataFr
         .then(pl.lit("covered"))
         .otherwise(pl.lit("uncovered"))
     )
-    return known.select(language=language, coverage=coverage)
+    return joined.select(language=language, coverage=coverage)

@@ -45,11 +45,11 @@ DECODE_REPORT = msgspec.json.Decoder().decode
 def with_signs(steps: pl.LazyFrame, rules: DescribeRules) -> pl.DataFrame:
     """Every sign of how a result ended, each in a column of its own."""
     texts = pl.col("reflection_text")
-    given = steps.with_columns(text_body=pl.when(texts.str.starts_with("{")).then(texts)).collect()
-    given = lookup_join(given, bodies(given["result_details"], "details"), ["result_details"])
-    text_bodies = bodies(given["text_body"], "text")
+    step_rows = steps.with_columns(text_body=pl.when(texts.str.starts_with("{")).then(texts)).collect()
+    step_rows = lookup_join(step_rows, bodies(step_rows["result_details"], "details"), ["result_details"])
+    text_bodies = bodies(step_rows["text_body"], "text")
     text_bodies = lookup_join(text_bodies, reports(text_bodies["text_body"], rules.status.report), ["text_body"])
-    frame = lookup_join(given, text_bodies, ["text_body"]).lazy()
+    frame = lookup_join(step_rows, text_bodies, ["text_body"]).lazy()
     for columns in signal_columns(rules):
         frame = frame.with_columns_seq(columns)
     return collect_in_pool(frame.drop(BETWEEN), "signs")
@@ -92,7 +92,7 @@ def text_status(rules: DescribeRules) -> list[list[pl.Expr]]:
     """The columns that lead to text_status: what a JSON text says of the call, not of what the call is about."""
     status = rules.status
     is_report = pl.col("report_status").is_not_null()
-    known = pl.col("event_rule").is_in([rule.id for rule in rules.tools])
+    is_known_tool = pl.col("event_rule").is_in([rule.id for rule in rules.tools])
     named = pl.when(is_report).then("name").str.contains(status.report.look_names).fill_null(False)
     looks = named | pl.col("event_type").is_in(status.report.look_categories)
     reported = ~looks | pl.col("report_code") | (pl.col("report_number") & pl.col("text_note").is_not_null())
@@ -104,7 +104,7 @@ def text_status(rules: DescribeRules) -> list[list[pl.Expr]]:
     asked = pl.any_horizontal(
         (value == code) & pl.col("call").str.contains(pattern) for code, pattern in status.asked_for.items()
     )
-    believed = known | value.is_in(status.body_values) | (pl.col("reported") & is_report)
+    believed = is_known_tool | value.is_in(status.body_values) | (pl.col("reported") & is_report)
     return [
         [reported.alias("reported")],
         [pl.coalesce(pl.when("reported").then("report_status"), "text_status").alias("said")],

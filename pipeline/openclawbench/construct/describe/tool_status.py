@@ -26,8 +26,8 @@ def statuses(steps: pl.LazyFrame, rules: DescribeRules) -> pl.LazyFrame:
     frame = with_signs(steps, rules).lazy()
     for columns in by_structure(rules):
         frame = frame.with_columns_seq(columns)
-    given = collect_in_pool(frame, "statuses").with_row_index("row")
-    frame = lookup_join(given, failures(given, rules), ["row"]).lazy()
+    with_signals = collect_in_pool(frame, "statuses").with_row_index("row")
+    frame = lookup_join(with_signals, failures(with_signals, rules), ["row"]).lazy()
     for columns in concluded(rules):
         frame = frame.with_columns_seq(columns)
     return frame
@@ -243,9 +243,9 @@ def cleared(rules: DescribeRules) -> pl.Expr:
 def refusing(rules: DescribeRules) -> pl.Expr:
     """True if a failure text says that nothing was done; of one program, where it is the only one."""
     answered = any_hit([rule for rule in rules.failures if rule.answered])
-    whole = any_hit([rule for rule in rules.failures if not rule.executed and not rule.one_part])
+    refused = any_hit([rule for rule in rules.failures if not rule.executed and not rule.one_part])
     in_one_part = any_hit([rule for rule in rules.failures if not rule.executed and rule.one_part])
-    return (whole & ~answered) | (in_one_part & ~pl.col("several_parts").fill_null(False))
+    return (refused & ~answered) | (in_one_part & ~pl.col("several_parts").fill_null(False))
 
 
 def not_executed(rules: DescribeRules) -> pl.Expr:

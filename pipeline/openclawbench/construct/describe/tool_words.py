@@ -64,9 +64,9 @@ class ToolWords:
 
     def at(self, words: Words, place: int, kind: str) -> int | None:
         """The rule of the two words at a place of a piece, or of the one."""
-        known = self.places[kind]
-        two = known.get("_".join(words[place : place + 2]))
-        return known.get(words[place]) if two is None else two
+        places = self.places[kind]
+        two = places.get("_".join(words[place : place + 2]))
+        return places.get(words[place]) if two is None else two
 
     def head(self, words: Words) -> str:
         """What a piece is about: the word in front of its first preposition, or the last one."""
@@ -80,8 +80,8 @@ class ToolWords:
             word for words, head in zip(named, heads, strict=True) for word in words if word != head
         }
         for head in heads:
-            for number, known, *_ in self.nouns:
-                if head in known:
+            for number, nouns, *_ in self.nouns:
+                if head in nouns:
                     return number
         for number, _, fields, pattern in self.nouns:
             if not fields.isdisjoint(others) or (pattern and named and re.search(pattern, "_".join(named[0]))):

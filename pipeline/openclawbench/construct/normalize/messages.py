@@ -113,8 +113,8 @@ def no_session(file: SessionFile, content: bytes, first: Any, stored: bool) -> t
     if first is None:
         why = why_not_json(data.decode("utf-8", "surrogateescape").strip(), ValueError("no JSON object"))
         return "not_json", line, f"{where}: not JSON: {why}. {inside or NOT_JSON}"
-    if known := explain_rejection(first):
-        return "not_a_session", line, f"{where}: {known}. {inside or COMPLETE}"
+    if rejection := explain_rejection(first):
+        return "not_a_session", line, f"{where}: {rejection}. {inside or COMPLETE}"
     what = "a record" if inside else "the first record is"
     return "not_a_session", line, f"{where}: {what} of no known session format. {inside or CONVERT}"
 

@@ -51,14 +51,14 @@ def normalize(
     read = [with_columns(read_file(row, rules), columns, again) for row, again in rows_of(files)]
     sessions = [file for file in read if file.session is not None]
     name_trajectories(sessions)
-    kept = [session for session in sessions if session.disposition == "trajectory"]
+    trajectories = [session for session in sessions if session.disposition == "trajectory"]
     tasks = task_rows(manifest.collect())
     rows: dict[str, list[dict[str, Any]]] = {"trajectory": [], "turn": [], "outcome": []}
-    for file in kept:
+    for file in trajectories:
         add_rows(rows, file, tasks)
     return (
         from_records(rows["trajectory"], Trajectory).lazy(),
-        columns.table([(trajectory_key(file), file.steps) for file in kept]),
+        columns.table([(trajectory_key(file), file.steps) for file in trajectories]),
         from_records(rows["turn"], UserTurn).lazy(),
         from_records(rows["outcome"], SourceOutcome).lazy(),
         from_records([outcome_row(file) for file in read], FileOutcome).lazy(),
@@ -136,10 +136,10 @@ def read_content(
     context: dict[str, Any],
     rules: NormalizeRules,
     is_clean_utf8: bool,
-    whole: memoryview | None = None,
+    full_content: memoryview | None = None,
 ) -> SessionFile:
-    """Read a file's content as far as it goes. `whole`: all of it, where only its beginning is to be looked at."""
-    content = looked_at if whole is None else whole
+    """Read a file's content as far as it goes. `full_content`: all of it, where `looked_at` is only its beginning."""
+    content = looked_at if full_content is None else full_content
     size = len(content)
     stored = file.stored = bool(context.get("store"))
     note_row(file, context)

@@ -69,14 +69,14 @@ class StepColumns:
     def frame(self, sessions: list[tuple[Key, range]]) -> pl.DataFrame:
         """Table of Step: those of these sessions."""
         self.tabulate()
-        kinds, whole = schema(Step), pl.concat(self.tables)
-        self.tables = [whole]
+        kinds, all_steps = schema(Step), pl.concat(self.tables)
+        self.tables = [all_steps]
         heights = [len(steps) for _, steps in sessions]
-        if sum(heights) < whole.height:
-            parts = [whole[steps.start : steps.stop] for _, steps in sessions]
-            whole = pl.concat(parts) if parts else whole.clear()
+        if sum(heights) < all_steps.height:
+            parts = [all_steps[steps.start : steps.stop] for _, steps in sessions]
+            all_steps = pl.concat(parts) if parts else all_steps.clear()
         keys = {
             name: list(chain.from_iterable(map(repeat, (key[name] for key, _ in sessions), heights)))
             for name in TRAJECTORY_KEY
         }
-        return from_columns(keys, kinds).hstack(whole).select(list(kinds))
+        return from_columns(keys, kinds).hstack(all_steps).select(list(kinds))

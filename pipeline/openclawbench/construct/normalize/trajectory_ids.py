@@ -148,10 +148,10 @@ def merge_copy(original: SessionFile, copy: SessionFile) -> None:
     """Add what only the files around a copy say: an index, a store, an outcome, a lost head, a parent."""
     assert original.session is not None
     assert copy.session is not None
-    known = len(original.session.outcomes)
+    former_count = len(original.session.outcomes)
     original.session.fill_from(copy.session)
     outcomes = [outcome for outcome in original.session.outcomes if outcome.get("status") not in SILENT_STATUSES]
-    if len(original.session.outcomes) > known and len(outcomes) > 1:
+    if len(original.session.outcomes) > former_count and len(outcomes) > 1:
         sentence = f"beside its copy {copy.path} another outcome lies than beside this file; neither is taken for true"
         original.session.warnings.append(Fault("differing_outcomes", 1, sentence))
     original.parent = original.parent or copy.parent

@@ -63,9 +63,9 @@ class Shell:
         `powershell`: the tool takes PowerShell, whatever the text looks like.
         """
         text = text[: self.rules.max_length]
-        whole = self.without_leaked(text)
-        parts = self.parts(whole, 0, powershell=powershell)
-        if whole != text:
+        cleaned = self.without_leaked(text)
+        parts = self.parts(cleaned, 0, powershell=powershell)
+        if cleaned != text:
             parts.insert(0, self.note(self.rules.leaked_rule))
         nothing = self.rules.nothing
         named = [part for part in parts if part.category != nothing]
@@ -153,8 +153,8 @@ class Shell:
         """The simple commands of a text, and which rule read it where the grammar could not."""
         if powershell or self.words.is_powershell(text):
             writes = self.programs.program(text, self.rules.interpreters[0])
-            done = [writes] if writes.effect else []
-            return self.words.simples(text), [self.note(self.rules.words.powershell_rule), *done]
+            writing_parts = [writes] if writes.effect else []
+            return self.words.simples(text), [self.note(self.rules.words.powershell_rule), *writing_parts]
         plain = parse_plain_text(text)
         if plain is not None:
             return plain, []

@@ -58,8 +58,8 @@ class Condition:
         self.effect = rule.category in rules.effect_categories if rule.effect is None else rule.effect
         self.no_target = Part(rules.nothing, rule.id, False)
         self.filters = self.no_target._replace(exit_one_ok=rule.exit_one_ok)
-        self.here = Part(rule.category, rule.id, False, exit_one_ok=rule.exit_one_ok, state=rule.state)
-        self.elsewhere = self.here._replace(external=True)
+        self.local_part = Part(rule.category, rule.id, False, exit_one_ok=rule.exit_one_ok, state=rule.state)
+        self.external_part = self.local_part._replace(external=True)
 
     def sub_words(self, read: Options) -> int:
         """How many words of a sub-command of the rule the positionals begin with."""
@@ -140,16 +140,16 @@ class CommandTable:
             return self.version
         if not self.help_flags.isdisjoint(words[1:]):
             return self.help
-        known = self.commands.get(words[0])
-        if known is None:
+        command = self.commands.get(words[0])
+        if command is None:
             return self.fallback
         fed = simple.piped or simple.stdin is not None
-        if known.only is not None and (known.only.rule.operands is None or not fed):
-            return known.only.here
+        if command.only is not None and (command.only.rule.operands is None or not fed):
+            return command.only.local_part
         read = read or self.options(simple)
-        given = read.flags
-        for condition in known.of(read):
-            if condition.flags and condition.flags.isdisjoint(given):
+        given_flags = read.flags
+        for condition in command.of(read):
+            if condition.flags and condition.flags.isdisjoint(given_flags):
                 continue
             if not condition.conditional or self.holds(condition, simple, read):
                 part = self.part(condition, simple, read)
@@ -173,7 +173,7 @@ class CommandTable:
             return condition.no_target
         external = rule.external and not self.stays_here(read)
         if not condition.effect:
-            return condition.elsewhere if external else condition.here
+            return condition.external_part if external else condition.local_part
         named = self.targets(condition, read, simple)
         targets = tuple([word for word in named if self.is_file(word) and word not in condition.verbs])
         if rule.only_files and not targets:
@@ -182,19 +182,19 @@ class CommandTable:
 
     def holds(self, condition: Condition, simple: SimpleCommand, read: Options) -> bool:
         """All conditions of a rule but that one of its flags is there, which was looked at before."""
-        rule, given = condition.rule, read.flags
+        rule, given_flags = condition.rule, read.flags
         if rule.bare and len(simple.words) > 1:
             return False
         if len(read.positionals) < rule.least:
             return False
         if condition.subs and not condition.sub_words(read):
             return False
-        if rule.real_output and condition.flags and not self.has_real_output(condition, given):
+        if rule.real_output and condition.flags and not self.has_real_output(condition, given_flags):
             return False
-        if not condition.no_flags.isdisjoint(given):
+        if not condition.no_flags.isdisjoint(given_flags):
             return False
         if condition.values and not any(
-            flag in given and pattern.search(given[flag]) for flag, pattern in condition.values
+            flag in given_flags and pattern.search(given_flags[flag]) for flag, pattern in condition.values
         ):
             return False
         if condition.argument is not None and not condition.in_arguments(simple):
@@ -250,8 +250,8 @@ class CommandTable:
 
     def stays_here(self, read: Options) -> bool:
         """True if addresses are given and all are this machine's own."""
-        here = {word for word in self.words(read) if self.local.search(word)}
-        return bool(here) and here.issuperset(self.urls(read))
+        local_words = {word for word in self.words(read) if self.local.search(word)}
+        return bool(local_words) and local_words.issuperset(self.urls(read))
 
     def urls(self, read: Options) -> tuple[str, ...]:
         """The addresses that a command names."""

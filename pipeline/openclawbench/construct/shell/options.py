@@ -42,9 +42,9 @@ class OptionReader:
         flags: dict[str, str] = {}
         positionals: list[str] = []
         places: list[int] = []
-        taken = -1  # the place of a word that is the value of the flag before it
+        value_place = -1  # the place of a word that is the value of the flag before it
         for place, word in enumerate(arguments):
-            if place == taken:
+            if place == value_place:
                 continue
             if word[:1] != "-" or word == "-":
                 positionals.append(word)
@@ -64,7 +64,7 @@ class OptionReader:
                     if following in self.values:  # of a flag that takes a value in some sub-commands only (git -n)
                         following = ""
                     else:
-                        taken = place + 1
+                        value_place = place + 1
                     flags.setdefault(option.takes, following)
         return Options(flags, tuple(positionals), places)
 

@@ -78,7 +78,7 @@ def tree(text: str) -> tuple[Node, bool]:
     root = parsed(text)
     if not root.has_error:
         return root, False
-    return next((whole for end in ends(text) if (whole := ended(text, end))), root), True
+    return next((completed for end in ends(text) if (completed := ended(text, end))), root), True
 
 
 def ended(text: str, end: str) -> Node | None:

@@ -41,7 +41,7 @@ def flips(variant: Variant, base: Answers, changed: Answers, repeats: Sequence[A
     """The flips of a variant. `excess`: share of flips less that of asking the same again, None for a repeat itself."""
     common = sorted(base.keys() & changed.keys())
     flipped = [name for name in common if label(base[name]) != label(changed[name])]
-    found = [name for name in common if label(base[name]) == label(changed[name]) == ANOMALOUS]
+    both_anomalous = [name for name in common if label(base[name]) == label(changed[name]) == ANOMALOUS]
     hinted = [name for name in flipped if variant.hint(changed[name].item) is not None]
     pairs = pairs_of([base[name] for name in common])
     changed_pairs = pairs_of([changed[name] for name in common])
@@ -53,7 +53,7 @@ def flips(variant: Variant, base: Answers, changed: Answers, repeats: Sequence[A
         **{f"to_{target}": sum(label(changed[name]) == target for name in flipped) for target in LABELS},
         "excess": None if variant.kind == REPEAT else excess(common, base, changed, repeats),
         "follows_hint": share(label(changed[name]) == variant.hint(changed[name].item) for name in hinted),
-        "subtype_changed": share(base[name].subtype != changed[name].subtype for name in found),
+        "subtype_changed": share(base[name].subtype != changed[name].subtype for name in both_anomalous),
         "both_right_before": share(pair.is_right for pair in pairs),
         "both_right": share(pair.is_right for pair in changed_pairs),
         "cost_usd": sum(changed[name].cost_usd for name in common),
@@ -78,10 +78,10 @@ def excess(
         by_family.setdefault(base[name].item.family, []).append(own - again)
     sums = np.array([sum(values) for values in by_family.values()])
     sizes = np.array([len(values) for values in by_family.values()])
-    whole = round(float(sums.sum() / sizes.sum()), 6)
+    mean_excess = round(float(sums.sum() / sizes.sum()), 6)
     if len(by_family) < 2:
-        return {"share": whole, "low": None, "high": None}
+        return {"share": mean_excess, "low": None, "high": None}
     drawn = np.random.default_rng(BOOTSTRAP_SEED).integers(len(sums), size=(BOOTSTRAP_DRAWS, len(sums)))
     shares = sums[drawn].sum(axis=1) / sizes[drawn].sum(axis=1)
     low, high = np.quantile(shares, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
-    return {"share": whole, "low": round(float(low), 6), "high": round(float(high), 6)}
+    return {"share": mean_excess, "low": round(float(low), 6), "high": round(float(high), 6)}

@@ -65,25 +65,25 @@ def answers_to(
         return AlteredJudge(replaced, variant.change, paper.items)
 
     own = {**flags, **variant.settings}
-    data, chosen = exam.settings({**own, **left(exam, folder, own)}, folder)
+    data, chosen = exam.settings({**own, **remaining_budgets(exam, folder, own)}, folder)
     try:
         return ask(paper, data, chosen, progress, altered)[1]
     except BudgetReached as error:
         raise BudgetReached(f"{variant.name}: the budget is that of the exam and all its variants. {error}") from error
 
 
-def left(exam: Exam, folder: Path, flags: Mapping[str, Any]) -> dict[str, Any]:
-    """The budgets of a variant: what those of the exam leave after the ledgers of all other variants."""
+def remaining_budgets(exam: Exam, folder: Path, flags: Mapping[str, Any]) -> dict[str, Any]:
+    """The budgets of a variant: those of the exam less what the ledgers of all other variants have spent."""
     asking = exam.settings(flags)[1].asking
     ledgers = [exam.folder / "data", *sorted((exam.folder / FOLDER).glob("*/data"))]
     spent = [spent_in(DataFolder(data).ledger) for data in ledgers if data.parent != folder]
     usd, tokens = (sum(amounts) for amounts in zip(*spent, strict=True))
-    rest: dict[str, Any] = {}
+    remaining: dict[str, Any] = {}
     if asking.budget_usd is not None:
-        rest["budget_usd"] = max(asking.budget_usd - usd, LEAST_USD)
+        remaining["budget_usd"] = max(asking.budget_usd - usd, LEAST_USD)
     if asking.budget_tokens is not None:
-        rest["budget_tokens"] = max(asking.budget_tokens - int(tokens), 1)
-    return rest
+        remaining["budget_tokens"] = max(asking.budget_tokens - int(tokens), 1)
+    return remaining
 
 
 def price_kit(

@@ -112,8 +112,8 @@ def cut(step: Mapping[str, Any], keep: int) -> dict[str, Any]:
     marker = PacketRules.load().marker
 
     def short(text: str) -> str:
-        left = len(text) - keep
+        omitted = len(text) - keep
         half = keep // 2
-        return f"{text[:half]}{marker.format(left=left)}{text[len(text) - half :]}" if left > 0 else text
+        return f"{text[:half]}{marker.format(left=omitted)}{text[len(text) - half :]}" if omitted > 0 else text
 
     return {name: short(value) if name in CUT and value else value for name, value in step.items()}

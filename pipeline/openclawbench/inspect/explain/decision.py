@@ -25,7 +25,7 @@ from openclawbench.records.second_pass import PASS2
 from openclawbench.tables.record import Record
 
 if TYPE_CHECKING:
-    from openclawbench.inspect.explain.explain import Known
+    from openclawbench.inspect.explain.explain import TrajectoryTables
 
 Row = dict[str, Any]
 TABLES: dict[str, tuple[type[Record], type[Record], type[Record]]] = {
@@ -40,14 +40,14 @@ READ = ("outcome", "failure", "repairs")
 PAID = ("usage", "cost_usd", "request_ids", "prompt_versions")
 
 
-def decisions(known: "Known") -> list[Row]:
+def decisions(tables: "TrajectoryTables") -> list[Row]:
     """One row for each pass in the data folder: label, cost, every stage. The second pass never sees the first."""
-    return [decision(known, number, judge) for number, judge in known.run.judges.items() if judge is not None]
+    return [decision(tables, number, judge) for number, judge in tables.run.judges.items() if judge is not None]
 
 
-def decision(known: "Known", annotation_pass: int, judge: Judge) -> Row:
+def decision(tables: "TrajectoryTables", annotation_pass: int, judge: Judge) -> Row:
     """One pass. A stage is null if no judge was asked; `label` is null if the pass is not up to date."""
-    annotations = rows(known, Annotation, annotation_pass)
+    annotations = rows(tables, Annotation, annotation_pass)
     provenance = annotations[0]["provenance"] if annotations else {}
     return {
         "annotation_pass": annotation_pass,
@@ -55,19 +55,19 @@ def decision(known: "Known", annotation_pass: int, judge: Judge) -> Row:
         "judge_model": judge.model,
         "label": label(annotations[0] if annotations else None),
         **{name: provenance.get(name) for name in PAID},
-        "stages": {stage: asked(known, stage, annotation_pass, judge) for stage in TABLES},
+        "stages": {stage: asked(tables, stage, annotation_pass, judge) for stage in TABLES},
     }
 
 
-def asked(known: "Known", stage: str, annotation_pass: int, judge: Judge) -> Row | None:
+def asked(tables: "TrajectoryTables", stage: str, annotation_pass: int, judge: Judge) -> Row | None:
     """The request of a stage, its answer, the parsed decision, and the calls in the ledger."""
-    request, answer, reading = (rows(known, record, annotation_pass) for record in TABLES[stage])
+    request, answer, reading = (rows(tables, record, annotation_pass) for record in TABLES[stage])
     if not request:
         return None
-    reply: Row = {"asked": {name: request[0][name] for name in ASKED} | {"saw": saw(known, judge)}}
+    reply: Row = {"asked": {name: request[0][name] for name in ASKED} | {"saw": saw(tables, judge)}}
     if answer:
         reply["answered"] = {name: answer[0][name] for name in ANSWERED}
-        reply["calls"] = calls(known.run.data.ledger, judge, request[0]["request_sha256"])
+        reply["calls"] = calls(tables.run.data.ledger, judge, request[0]["request_sha256"])
     if reading:
         parsed = reading[0]["answer"]
         fields = (
@@ -77,16 +77,16 @@ def asked(known: "Known", stage: str, annotation_pass: int, judge: Judge) -> Row
     return reply
 
 
-def saw(known: "Known", judge: Judge) -> Row:
+def saw(tables: "TrajectoryTables", judge: Judge) -> Row:
     """The material that the judge reads: the packet, or the evidence, which is never shortened. With its size:
     `estimated_tokens` is null for evidence if the packet is shorter, because only the packet was counted."""
-    sizes: Row = {name: known.shortened[name] for name in ("estimated_tokens", "compacted")}
+    sizes: Row = {name: tables.shortened[name] for name in ("estimated_tokens", "compacted")}
     if judge.reads == "evidence" and sizes["compacted"]:
         sizes = {"estimated_tokens": None, "compacted": False}
-    return {"record": judge.reads, "steps": len(known.steps), **sizes}
+    return {"record": judge.reads, "steps": len(tables.steps), **sizes}
 
 
-def rows(known: "Known", record: type[Record], annotation_pass: int) -> list[Row]:
+def rows(tables: "TrajectoryTables", record: type[Record], annotation_pass: int) -> list[Row]:
     """Rows of a table in a pass; empty if it is not up to date."""
     wanted = record if annotation_pass == 1 else PASS2[record]
-    return known.rows(wanted) if has_for(known.run, wanted, known.key) else []
+    return tables.rows(wanted) if has_for(tables.run, wanted, tables.key) else []

@@ -1,6 +1,6 @@
 """Explain: for each value of a trajectory and its steps the rule that gave it, and the text that the rule matched.
 
-A section is a function from Known to plain data. Add a new one to TRAJECTORY or STEP, and to the printer.
+A section is a function from TrajectoryTables to plain data. Add a new one to TRAJECTORY or STEP, and to the printer.
 """
 
 from collections.abc import Callable
@@ -34,7 +34,7 @@ Row = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Known:
+class TrajectoryTables:
     """The rows of one trajectory in all tables."""
 
     run: Run
@@ -101,18 +101,18 @@ def by_step(row: Row) -> int:
 # ---- sections of a trajectory
 
 
-def risk(known: Known) -> Row:
+def risk(tables: TrajectoryTables) -> Row:
     """The raw sum signal by signal, the map to 0..100, the bucket and the slice."""
-    rules, row = known.risk_rules, known.risk
+    rules, row = tables.risk_rules, tables.risk
     weights = {signal.name: signal.weight for signal in rules.signals}
     weights |= {name: bonus["weight"] for name, bonus in rules.bonus.model_dump().items()}
     signals = [
         {
             **part,
             "weight": weights.get(part["signal"], part["contribution"]),
-            "steps": known.signal_steps.get(part["signal"], []),
+            "steps": tables.signal_steps.get(part["signal"], []),
             "rule": (
-                prior_rule(known.rows(Fused)[0]["subset"])
+                prior_rule(tables.rows(Fused)[0]["subset"])
                 if part["signal"] == PRIOR
                 else rule(f"risk.{part['signal']}")
             ).model_dump(),
@@ -122,13 +122,13 @@ def risk(known: Known) -> Row:
     score = f"{row['risk_score']:g} = 100 * (1 - exp(-{row['risk_score_raw']:g} / {rules.scale:g}))"
     cuts = f"medium from {rules.medium_from:g}, high from {rules.high_from:g}"
     scores = {name: row[name] for name in ("risk_score_raw", "risk_score", "risk_bucket", "slice_label")}
-    return {**scores, "signals": signals, "map": score, "cuts": cuts, "first_steps": known.first}
+    return {**scores, "signals": signals, "map": score, "cuts": cuts, "first_steps": tables.first}
 
 
-def onset(known: Known) -> list[Row]:
+def onset(tables: TrajectoryTables) -> list[Row]:
     """Every candidate with its step and its rule; the step is null for candidates that do not occur."""
     candidates = [
-        onset_rule | {"rule": rule(onset_rule["rule_id"]).model_dump()} for onset_rule in known.onset["onset_rules"]
+        onset_rule | {"rule": rule(onset_rule["rule_id"]).model_dump()} for onset_rule in tables.onset["onset_rules"]
     ]
     names = {row["candidate"] for row in candidates}
     absent = [rule.name for rule in OnsetRules.load().earliest if rule.name not in names]
@@ -138,24 +138,24 @@ def onset(known: Known) -> list[Row]:
     ]
 
 
-def compaction(known: Known) -> Row:
+def compaction(tables: TrajectoryTables) -> Row:
     """The length of the packet, and the texts that were cut out of it."""
-    index = known.rows(PacketIndex)[0]
+    index = tables.rows(PacketIndex)[0]
     cuts = [
         {name: row[name] for name in row if name not in ("source_model", "trajectory_id")}
         | {"rule": rule(row["rule_id"]).model_dump()}
-        for row in known.rows(PacketCut)
+        for row in tables.rows(PacketCut)
     ]
     sizes = {name: index[name] for name in ("packet_sha256", "estimated_tokens", "fits")}
     return {**sizes, "budget_tokens": PacketRules.load().max_tokens, "compacted": bool(cuts), "cuts": cuts}
 
 
-TRAJECTORY: dict[str, Callable[[Known], Any]] = {
+TRAJECTORY: dict[str, Callable[[TrajectoryTables], Any]] = {
     "outcome": outcome,
     "risk": risk,
     "onset": onset,
     "compaction": compaction,
-    "label": lambda known: label(known.annotation),
+    "label": lambda tables: label(tables.annotation),
     "decisions": decisions,
 }
 
@@ -163,12 +163,12 @@ TRAJECTORY: dict[str, Callable[[Known], Any]] = {
 # ---- sections of a step
 
 
-def step_risk(known: Known, step: Row) -> Row:
+def step_risk(tables: TrajectoryTables, step: Row) -> Row:
     """The signals that a step counts under, and its weight."""
-    weights = {signal.name: signal.weight for signal in known.risk_rules.signals}
-    counted = [name for name, steps in known.signal_steps.items() if step["step_id"] in steps]
+    weights = {signal.name: signal.weight for signal in tables.risk_rules.signals}
+    counted = [name for name, steps in tables.signal_steps.items() if step["step_id"] in steps]
     return {
-        "step_risk": known.step_risk[step["step_id"]],
+        "step_risk": tables.step_risk[step["step_id"]],
         "signals": [
             {"signal": signal, "weight": weights[signal], "rule": rule(f"risk.{signal}").model_dump()}
             for signal in counted
@@ -176,17 +176,17 @@ def step_risk(known: Known, step: Row) -> Row:
     }
 
 
-def step_onset(known: Known, step: Row) -> list[Row]:
+def step_onset(tables: TrajectoryTables, step: Row) -> list[Row]:
     """The candidates at a step."""
-    return [candidate for candidate in known.candidates if candidate["step_id"] == step["step_id"]]
+    return [candidate for candidate in tables.candidates if candidate["step_id"] == step["step_id"]]
 
 
-def step_cuts(known: Known, step: Row) -> list[Row]:
+def step_cuts(tables: TrajectoryTables, step: Row) -> list[Row]:
     """The parts of a step that the packet does not show."""
-    return [cut for cut in known.shortened["cuts"] if cut["place"] == "step" and cut["number"] == step["step_id"]]
+    return [cut for cut in tables.shortened["cuts"] if cut["place"] == "step" and cut["number"] == step["step_id"]]
 
 
-STEP: dict[str, Callable[[Known, Row], Any]] = {
+STEP: dict[str, Callable[[TrajectoryTables, Row], Any]] = {
     "event_type": event,
     "command_parts": parts,
     "alignment": alignment,
@@ -203,23 +203,23 @@ STEP: dict[str, Callable[[Known, Row], Any]] = {
 def explain(run: Run, key: Key, step_id: int | None) -> Row:
     """The explanation of a trajectory; `steps` holds all steps or the given one. Raises NotFound if it does not
     exist."""
-    known = Known(run, key)
-    steps = explain_steps(known, step_id)
+    tables = TrajectoryTables(run, key)
+    steps = explain_steps(tables, step_id)
     return {
         "source_model": key.source_model,
         "trajectory_id": key.trajectory_id,
-        **{name: section(known) for name, section in TRAJECTORY.items()},
+        **{name: section(tables) for name, section in TRAJECTORY.items()},
         "steps": steps,
     }
 
 
-def explain_steps(known: Known, step_id: int | None) -> list[Row]:
+def explain_steps(tables: TrajectoryTables, step_id: int | None) -> list[Row]:
     """The explanation of all steps or of one, without the sections of the trajectory. Raises NotFound if the step does
     not exist."""
-    if step_id is not None and step_id not in known.steps:
-        raise NotFound(f"{known.key.trajectory_id}: has no step {step_id}; it has {len(known.steps)}.")
+    if step_id is not None and step_id not in tables.steps:
+        raise NotFound(f"{tables.key.trajectory_id}: has no step {step_id}; it has {len(tables.steps)}.")
     return [
-        {"step_id": number, **{name: explain_step(known, row) for name, explain_step in STEP.items()}}
-        for number, row in known.steps.items()
+        {"step_id": number, **{name: explain_step(tables, row) for name, explain_step in STEP.items()}}
+        for number, row in tables.steps.items()
         if step_id in (None, number)
     ]

@@ -11,7 +11,7 @@ from openclawbench.construct.describe.arguments import NAMED
 from openclawbench.construct.shell.classify import FOLDER, VERSION
 from openclawbench.construct.shell.parse import COMMANDS, WORDS, plain, tree
 from openclawbench.construct.shell.wrappers import FED
-from openclawbench.inspect.explain.highlights_text import Placed, arguments, from_quotes, whole
+from openclawbench.inspect.explain.highlights_text import Placed, arguments, from_quotes, placed_text
 from openclawbench.rules.describe import DescribeRules
 from openclawbench.rules.loading.tool_names import plain_name
 from openclawbench.rules.shell import ShellRules
@@ -62,9 +62,9 @@ def bare_names(word: str) -> set[str]:
 @cache
 def argument_names() -> tuple[list[str], list[str]]:
     """Names of arguments with a target, the likeliest first, and of arguments with a command or program."""
-    known = DescribeRules.load().arguments
-    targets = [name for kind in NAMED for name in getattr(known, kind)]
-    texts = [*known.command, *known.program, *known.statement, *known.patch]
+    argument_rules = DescribeRules.load().arguments
+    targets = [name for kind in NAMED for name in getattr(argument_rules, kind)]
+    texts = [*argument_rules.command, *argument_rules.program, *argument_rules.statement, *argument_rules.patch]
     return [plain_name(target) for target in targets], [plain_name(text) for text in texts]
 
 
@@ -85,7 +85,7 @@ def target_patterns() -> list[re.Pattern[str]]:
 def target_place(action_text: str, target: str, parts: list[Part]) -> Span | None:
     """The span of the argument that is a target: in the command whose part names it, else the value of the field that
     rules read it from; null if it is written in another way. Offsets are code points of action_text."""
-    values = list(arguments(whole(action_text)))
+    values = list(arguments(placed_text(action_text)))
     names, _ = argument_names()
     texts = command_texts(values)
     shown = [part["command"] for part in parts if part["target"] == target]
@@ -100,7 +100,7 @@ def target_place(action_text: str, target: str, parts: list[Part]) -> Span | Non
 
 def command_place(action_text: str, shown: str) -> Span | None:
     """The span of the simple command or redirection that a part shows; null if it is written in another way."""
-    texts = command_texts(arguments(whole(action_text)))
+    texts = command_texts(arguments(placed_text(action_text)))
     for value in texts:
         for command in commands(value):
             begin = command.begin(shown)
@@ -111,7 +111,7 @@ def command_place(action_text: str, shown: str) -> Span | None:
 
 def elsewhere_place(action_text: str) -> Span | None:
     """The span of the name of a program that runs a command on another machine (ssh)."""
-    texts = command_texts(arguments(whole(action_text)))
+    texts = command_texts(arguments(placed_text(action_text)))
     words = (command.words[0] for value in texts for command in commands(value) if not command.redirection)
     return first(placed_word.span for placed_word in words if bare_names(placed_word.text) & carriers())
 
@@ -130,9 +130,9 @@ def stays_here(shown: str) -> bool:
 
 def in_commands(placed: list[Placed], target: str, shown: list[str]) -> Span | None:
     """The span of the argument in the shown commands, else in any; of several the last, which follows sub-commands."""
-    known = [command for value in placed for command in commands(value)]
+    placed_commands = [command for value in placed for command in commands(value)]
     for wanted in [*shown, None]:
-        for command in known:
+        for command in placed_commands:
             begin = 0 if wanted is None else command.begin(wanted)
             if begin is None:
                 continue
@@ -168,10 +168,10 @@ def by_pattern(texts: list[Placed], target: str) -> Iterator[Span]:
 
 def standing_alone(texts: Iterable[Placed], words: str) -> Iterator[Span]:
     """Spans of words between quotes, then of words that no character of a name touches."""
-    known = list(texts)
+    candidates = list(texts)
     for around in (r"(?<=[\"'`]){}(?=[\"'`])", r"(?<![\w./~-]){}(?![\w/-])"):
         pattern = re.compile(around.format(re.escape(words)))
-        yield from (text.span(*hit.span()) for text in known for hit in pattern.finditer(text.text) if words)
+        yield from (text.span(*hit.span()) for text in candidates for hit in pattern.finditer(text.text) if words)
 
 
 def first(spans: Iterator[Span]) -> Span | None:

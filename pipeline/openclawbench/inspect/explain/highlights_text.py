@@ -28,7 +28,7 @@ class Placed(NamedTuple):
         return self.places[start], self.places[len(self.text) if end is None else end]
 
 
-def whole(text: str) -> Placed:
+def placed_text(text: str) -> Placed:
     """A field's own text."""
     return Placed(text, range(len(text) + 1))
 

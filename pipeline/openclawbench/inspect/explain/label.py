@@ -21,6 +21,6 @@ def label(annotation: Row | None) -> Row | None:
         stage: {name: answer[name] for name in names} if (answer := annotation[stage]) else None
         for stage, names in STAGES.items()
     }
-    kept = ("issues", "repairs", "evidence_steps", "segment_spans")
+    listed_fields = ("issues", "repairs", "evidence_steps", "segment_spans")
     judge = {name: annotation["provenance"][name] for name in ("judge", "judge_model")}
-    return {name: annotation[name] for name in (*DECIDED, *kept)} | judge | {"stages": answers}
+    return {name: annotation[name] for name in (*DECIDED, *listed_fields)} | judge | {"stages": answers}

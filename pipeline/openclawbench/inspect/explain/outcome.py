@@ -8,7 +8,7 @@ from openclawbench.records.session import Trajectory
 from openclawbench.rules.oracle import OracleRules
 
 if TYPE_CHECKING:
-    from openclawbench.inspect.explain.explain import Known
+    from openclawbench.inspect.explain.explain import TrajectoryTables
 
 Row = dict[str, Any]
 SHOWN = 5  # rows of other sessions with the same task
@@ -21,56 +21,58 @@ NOT_JOINED = {
 }
 
 
-def outcome(known: "Known") -> Row:
+def outcome(tables: "TrajectoryTables") -> Row:
     """The outcome: the oracle rows that count and those that are set aside, each with file, line and how it was joined;
     similar rows that are not joined, with the reason; and why there is no outcome, if it is missing."""
-    fused, trajectory = known.rows(Fused)[0], known.rows(Trajectory)[0]
+    fused, trajectory = tables.rows(Fused)[0], tables.rows(Trajectory)[0]
     fields = {name: fused[name] for name in ("task_id", "subset", "oracle_outcome", "oracle_match")}
-    rows = {row["row_id"]: row for row in [*rows_of_model(known), *carried(known)]}
-    joined = [joined_row(known, rows[oracle_row], trajectory, set_aside=False) for oracle_row in fused["oracle_rows"]]
-    joined += [joined_row(known, rows[row_id], trajectory, set_aside=True) for row_id in fused["oracle_rows_set_aside"]]
+    rows = {row["row_id"]: row for row in [*rows_of_model(tables), *carried(tables)]}
+    joined = [joined_row(tables, rows[oracle_row], trajectory, set_aside=False) for oracle_row in fused["oracle_rows"]]
+    joined += [
+        joined_row(tables, rows[row_id], trajectory, set_aside=True) for row_id in fused["oracle_rows_set_aside"]
+    ]
     unjoined = [] if joined else near(fused, trajectory, rows.values())
-    return {**fields, "rows": joined, "not_joined": unjoined, "why_none": why_none(known, fused, joined)}
+    return {**fields, "rows": joined, "not_joined": unjoined, "why_none": why_none(tables, fused, joined)}
 
 
-def rows_of_model(known: "Known") -> list[Row]:
+def rows_of_model(tables: "TrajectoryTables") -> list[Row]:
     """Every oracle row of the source model, as it was read."""
-    shards = known.run.intake.oracle_rows.values()
-    return [row for rows in shards for row in rows if row["source_model"] == known.key.source_model]
+    shards = tables.run.intake.oracle_rows.values()
+    return [row for rows in shards for row in rows if row["source_model"] == tables.key.source_model]
 
 
-def carried(known: "Known") -> list[Row]:
+def carried(tables: "TrajectoryTables") -> list[Row]:
     """The outcomes in the source itself, under the ids that fusion gives them."""
-    first = f"source:{known.key.trajectory_id}"
-    rows = [row["oracle"] for row in known.rows(SourceOutcome)]
+    first = f"source:{tables.key.trajectory_id}"
+    rows = [row["oracle"] for row in tables.rows(SourceOutcome)]
     blank = dict.fromkeys(OracleRow.model_fields)
     return [blank | row | {"row_id": first if n == 1 else f"{first}#{n}"} for n, row in enumerate(rows, 1)]
 
 
-def joined_row(known: "Known", row: Row, trajectory: Row, *, set_aside: bool) -> Row:
+def joined_row(tables: "TrajectoryTables", row: Row, trajectory: Row, *, set_aside: bool) -> Row:
     """An oracle row of this session, and how it was joined."""
-    category = category_of(known, row)
+    category = category_of(tables, row)
     message = category["message"] if category and row["status"] == "unscorable" else None
     fields = {name: row[name] for name in SAID}
     return {**fields, "joined": how(row, category, trajectory), "set_aside": set_aside, "category": message}
 
 
-def category_of(known: "Known", row: Row) -> Row | None:
+def category_of(tables: "TrajectoryTables", row: Row) -> Row | None:
     """The category of the BFCL tree that a row comes from; null for other rows."""
     file = row["row_id"].rpartition(":")[0]
-    categories = known.run.intake.categories
+    categories = tables.run.intake.categories
     return next(
         (category for category in categories if file in (category["result_file"], category["score_file"])), None
     )
 
 
-def categories_of_task(known: "Known", task_id: str | None) -> list[Row]:
+def categories_of_task(tables: "TrajectoryTables", task_id: str | None) -> list[Row]:
     """The findings of BFCL trees on the category of a task of this source model."""
     category = OracleRules.load().category_in(task_id)
     of_model = (
         category_row
-        for category_row in known.run.intake.categories
-        if category_row["source_model"] == known.key.source_model
+        for category_row in tables.run.intake.categories
+        if category_row["source_model"] == tables.key.source_model
     )
     return [row for row in of_model if category is not None and row["category"] == category]
 
@@ -116,14 +118,14 @@ def why_not(row: Row) -> str:
     return f"it is of the session {row['basename'] or row['session_id']}"
 
 
-def why_none(known: "Known", fused: Row, joined: list[Row]) -> str | None:
+def why_none(tables: "TrajectoryTables", fused: Row, joined: list[Row]) -> str | None:
     """Why a trajectory has no outcome; null if it has one."""
     if fused["oracle_outcome"] is not None:
         return None
     if fused["oracle_match"] == "unmatched":
-        refused = sum("line" in fault for fault in known.run.intake.faults)
+        refused = sum("line" in fault for fault in tables.run.intake.faults)
         messages = [
-            category["message"] for category in categories_of_task(known, fused["task_id"]) if category["message"]
+            category["message"] for category in categories_of_task(tables, fused["task_id"]) if category["message"]
         ]
         messages += (
             [f"lines of input that were refused: {refused} (`openclawbench status` names them)"] if refused else []

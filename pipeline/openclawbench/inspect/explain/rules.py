@@ -65,8 +65,8 @@ def catalogue() -> dict[str, RuleText]:
 
 def rule(rule_id: str) -> RuleText:
     """The meaning of a rule id; without a place if no file has it."""
-    known = catalogue().get(rule_id)
-    return known or RuleText(rule_id=rule_id, place=None, says=settings().says.get(rule_id))
+    entry = catalogue().get(rule_id)
+    return entry or RuleText(rule_id=rule_id, place=None, says=settings().says.get(rule_id))
 
 
 def prior_rule(subset: str | None) -> RuleText:

@@ -11,7 +11,7 @@ from openclawbench.rules.describe import DescribeRules
 from openclawbench.rules.flags import FlagRules
 
 if TYPE_CHECKING:
-    from openclawbench.inspect.explain.explain import Known
+    from openclawbench.inspect.explain.explain import TrajectoryTables
 
 Row = dict[str, Any]
 
@@ -26,12 +26,12 @@ def flag_rules() -> FlagRules:
     return FlagRules.load()
 
 
-def given(value: Any, rule_id: str | None, marks: list[Row] | None = None) -> Row:
+def value_row(value: Any, rule_id: str | None, marks: list[Row] | None = None) -> Row:
     """A value, the rule that gave it, and the marked texts: {field, start, end} in code points, end exclusive."""
     return {"value": value, "rule": rule(rule_id).model_dump() if rule_id else None, "marked": marks or []}
 
 
-def event(known: "Known", step: Row) -> Row:
+def event(tables: "TrajectoryTables", step: Row) -> Row:
     """event_type: the value of the description; both values if alignment changed it."""
     naming = next(
         (
@@ -43,16 +43,16 @@ def event(known: "Known", step: Row) -> Row:
     )
     of_state = step["event_rule"] in {state_file.id for state_file in describe_rules().state_files}
     marks = target_marks(step, step["state_write_target"]) if of_state else command_marks(step, naming)
-    explained = given(step["event_type"], step["event_rule"], marks)
+    explained = value_row(step["event_type"], step["event_rule"], marks)
     if step["event_type"] != step["previous_event_type"]:
         explained |= {
             "before_alignment": step["previous_event_type"],
-            "alignment": given(step["event_type"], step["alignment_rule"]),
+            "alignment": value_row(step["event_type"], step["alignment_rule"]),
         }
     return explained
 
 
-def parts(known: "Known", step: Row) -> list[Row]:
+def parts(tables: "TrajectoryTables", step: Row) -> list[Row]:
     """The parts of a shell command, each with its rule; the first of the step's category names the step."""
     return [
         command_part | {"rule": rule(command_part["rule_id"]).model_dump()}
@@ -60,7 +60,7 @@ def parts(known: "Known", step: Row) -> list[Row]:
     ]
 
 
-def alignment(known: "Known", step: Row) -> Row:
+def alignment(tables: "TrajectoryTables", step: Row) -> Row:
     """The tool's name as written and as aligned."""
     names = {
         name: step[name]
@@ -69,10 +69,12 @@ def alignment(known: "Known", step: Row) -> Row:
     return names | {"rules": [rule(part).model_dump() for part in (step["alignment_rule"] or "").split()]}
 
 
-def status(known: "Known", step: Row) -> Row:
+def status(tables: "TrajectoryTables", step: Row) -> Row:
     """tool_status, and the words of the result in which its rule found it."""
     marks = marked(step, "reflection_text", status_words(step)) if step["status_rule"] else []
-    explained = given(step["tool_status"], step["status_rule"], marks) | {"resolved_by_step": step["resolved_by_step"]}
+    explained = value_row(step["tool_status"], step["status_rule"], marks) | {
+        "resolved_by_step": step["resolved_by_step"]
+    }
     if not marks and step["has_result"]:
         explained["read_from"] = {name: short(step[name]) for name in ("result_is_error", "result_details")}
     return explained
@@ -93,44 +95,44 @@ def status_words(step: Row) -> str | None:
     return str(words).strip() if words else None
 
 
-def side_effect(known: "Known", step: Row) -> Row:
+def side_effect(tables: "TrajectoryTables", step: Row) -> Row:
     """Whether something outside was changed."""
-    return given(step["side_effect"], step["side_effect_rule"])
+    return value_row(step["side_effect"], step["side_effect_rule"])
 
 
-def targets(known: "Known", step: Row) -> list[Row]:
+def targets(tables: "TrajectoryTables", step: Row) -> list[Row]:
     """The target of the change, as the call names it."""
     return [
-        {"field": name, **given(step[name], step["event_rule"], target_marks(step, step[name]))}
+        {"field": name, **value_row(step[name], step["event_rule"], target_marks(step, step[name]))}
         for name in ("artifact_target", "state_write_target")
         if step[name] is not None
     ]
 
 
-def flags(known: "Known", step: Row) -> list[Row]:
+def flags(tables: "TrajectoryTables", step: Row) -> list[Row]:
     """Each firing of each flag. A firing without a place in a text names the descriptor and the other steps that it
     depends on."""
     flag_entries = []
     for row in step["flag_evidence"]:
         marks = [{name: row[name] for name in ("field", "start", "end")}] if row["start"] is not None else []
-        firing = given(row["flag"], row["rule_id"], texts(step, marks))
+        firing = value_row(row["flag"], row["rule_id"], texts(step, marks))
         if row["cause"]:
-            firing["cause"] = given(row["flag"], row["cause"], cause_marks(known, step, row))
+            firing["cause"] = value_row(row["flag"], row["cause"], cause_marks(tables, step, row))
         if not marks:
             firing["read_from"] = {"field": row["field"], "value": short(step.get(row["field"]))}
-        if because := rests_on(known, step, row["flag"]):
+        if because := rests_on(tables, step, row["flag"]):
             firing["because_of"] = because
         flag_entries.append(firing)
     return flag_entries
 
 
-def cause_marks(known: "Known", step: Row, evidence: Row) -> list[Row]:
+def cause_marks(tables: "TrajectoryTables", step: Row, evidence: Row) -> list[Row]:
     """The text matched by the rule on which a flag without a place of its own depends."""
     if evidence["field"] == "tool_status":
-        return list(status(known, step)["marked"])
+        return list(status(tables, step)["marked"])
     if evidence["flag"] != "external_interaction":
         target = step["state_write_target"] or step["artifact_target"]
-        return target_marks(step, target) or list(event(known, step)["marked"])
+        return target_marks(step, target) or list(event(tables, step)["marked"])
     shown = [
         command_part["command"]
         for command_part in step["command_parts"] or []
@@ -149,11 +151,11 @@ def called_place(step: Row) -> tuple[int, int] | None:
     return (start, start + len(name)) if start >= 0 else None
 
 
-def rests_on(known: "Known", step: Row, flag: str) -> list[Row]:
+def rests_on(tables: "TrajectoryTables", step: Row, flag: str) -> list[Row]:
     """The other steps on which a flag depends: steps of the same message that express doubt; the failed call that was
     repeated."""
     if flag == "write_under_uncertainty":
-        same = [other for other in known.steps.values() if other["message_index"] == step["message_index"]]
+        same = [other for other in tables.steps.values() if other["message_index"] == step["message_index"]]
         return [
             {"step_id": row["step_id"], "flag": "uncertainty", "marked": texts(row, [spot])}
             for row in same
@@ -165,7 +167,7 @@ def rests_on(known: "Known", step: Row, flag: str) -> list[Row]:
         failures = flag_rules().error_statuses
         return [
             {"step_id": other["step_id"], "tool_status": other["tool_status"]}
-            for other in known.steps.values()
+            for other in tables.steps.values()
             if other["message_index"] < step["message_index"]
             and other["tool_status"] in failures
             and [other[name] for name in call] == [step[name] for name in call]
@@ -187,8 +189,8 @@ def command_marks(step: Row, shown: str | None) -> list[Row]:
 
 def target_marks(step: Row, target: str | None) -> list[Row]:
     """The place of the argument that is a target."""
-    known = target and step["action_text"]
-    span = target_place(step["action_text"], str(target), step["command_parts"] or []) if known else None
+    is_shown = target and step["action_text"]
+    span = target_place(step["action_text"], str(target), step["command_parts"] or []) if is_shown else None
     return called_marks(step, span)
 
 

@@ -46,18 +46,18 @@ def export_sessions(run: Run, form: str, to: Path | None) -> tuple[int, int]:
     write = {"atif": write_atif, "scout": write_scout, "pi": write_pi}[form]
     written = skipped = 0
     for shard, rows in shards(run):
-        done = write(to, shard, rows, synthetic)
-        written, skipped = written + done, skipped + len(rows) - done
+        count = write(to, shard, rows, synthetic)
+        written, skipped = written + count, skipped + len(rows) - count
     return written, skipped
 
 
 def shards(run: Run) -> Iterator[tuple[str, list[Labelled]]]:
     """(shard, its trajectories by key), one shard in memory at a time. Raises NotFound if no shard is up to date."""
     parts = {record: fresh(run, record) for record in TABLES}
-    whole = set.intersection(*(set(part) for part in parts.values()))
-    if not whole:
+    complete_shards = set.intersection(*(set(part) for part in parts.values()))
+    if not complete_shards:
         raise NotFound(f"{run.data.root}: Master {advice(run)}")
-    for shard in sorted(whole, key=lambda name: f"{name:>9}"):
+    for shard in sorted(complete_shards, key=lambda name: f"{name:>9}"):
         trajectories, steps, turns, masters = (rows(run, record, parts[record], shard) for record in TABLES)
         steps_by_turn = []
         for key in sorted(trajectories):

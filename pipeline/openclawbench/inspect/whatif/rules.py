@@ -23,9 +23,9 @@ def read_own(paths: list[Path], kinds: dict[str, type[Rules]]) -> dict[str, tupl
         named = content.pop("file", None)
         file = named if isinstance(named, str) else path.name if path.name in kinds else by_keys(content, kinds)
         if file not in kinds:
-            known = ", ".join(kinds)
+            names = ", ".join(kinds)
             raise UsageError(
-                f"{path}: stands for none of {known}, whose effect can be computed from steps. "
+                f"{path}: stands for none of {names}, whose effect can be computed from steps. "
                 f'Name the file like one of them, or write file = "…" into it.'
             )
         if file in own_rules:

@@ -120,12 +120,12 @@ def of_evidence(pairs: pl.LazyFrame, flag: str) -> pl.LazyFrame:
     """Steps whose flag stays present or absent, but by other rules or other places in the text."""
     carried = [pl.col(f"auto_flags{suffix}").list.contains(flag) for suffix in ("", AFTER)]
     differ = pl.col("flag_evidence").ne_missing(pl.col(f"flag_evidence{AFTER}"))
-    kept = pairs.filter(differ & (carried[0] == carried[1]))
+    moved = pairs.filter(differ & (carried[0] == carried[1]))
     places = [name for name in FlagEvidence.model_fields if name != "flag"]
     before, after = (entries_of(flag, f"flag_evidence{suffix}", places) for suffix in ("", AFTER))
     rules = flag_rules(flag)
     kind = pl.when(rules[0] == rules[1]).then(pl.lit("another place")).otherwise(pl.lit("other rules"))
-    return change(kept, f"evidence of flag {flag}", *as_texts(before, after), rules, kind)
+    return change(moved, f"evidence of flag {flag}", *as_texts(before, after), rules, kind)
 
 
 def entries_of(flag: str, name: str, fields: list[str]) -> pl.Expr:

@@ -31,8 +31,8 @@ class Tally:
         for row in counted(changes, ["what", "kind"]):
             self.by_kind.setdefault((row["what"], row["kind"]), Counter()).update(numbers(row))
         for row in changes.group_by("what", "kind", maintain_order=True).head(self.limit).to_dicts():
-            kept = self.examples.setdefault((row["what"], row["kind"]), [])
-            kept += [row][: self.limit - len(kept)]
+            examples = self.examples.setdefault((row["what"], row["kind"]), [])
+            examples += [row][: self.limit - len(examples)]
 
     @property
     def moved(self) -> int:

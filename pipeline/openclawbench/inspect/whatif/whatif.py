@@ -76,10 +76,10 @@ def what_if_by_shard(
         "trajectories": count_rows(run, Trajectory, shards),
         "steps": count_rows(run, Step, shards),
     }
-    for done, frame in enumerate(compare(run, plan, shards), 1):
+    for finished, frame in enumerate(compare(run, plan, shards), 1):
         tally.add(frame)
-        if done < len(shards):
-            yield done, len(shards), about | {"moved": tally.moved, "changes": tally.as_data(), "sides": None}
+        if finished < len(shards):
+            yield finished, len(shards), about | {"moved": tally.moved, "changes": tally.as_data(), "sides": None}
     sides: dict[str, Any] | None = None
     if ReleaseRules.FILE in changed:
         moved_sides, sides = split_again(run, changed[ReleaseRules.FILE])

@@ -17,7 +17,7 @@ NAME = "bfcl-eval"
 
 
 class Verdict(NamedTuple):
-    """What can be said of a category: scored, failures_only, no_score, or unscorable with the reason."""
+    """The state of a category: scored, failures_only, no_score, or unscorable with the reason."""
 
     kind: str
     reason: str | None = None
@@ -129,15 +129,15 @@ def counted(results: ResultFile, scores: ScoreFile, place: str) -> Verdict:
     """Whether ids without a failing entry are as many as the header says that are correct."""
     if scores.correct_count is None or scores.total_count is None:
         return unscorable("no_header", f"{place}: its first line is not a header, so passes cannot be counted")
-    known = {result.task_id for result in results.results}
+    task_ids = {result.task_id for result in results.results}
     failed = {failure.task_id for failure in scores.failures}
-    passed, lines = len(known - failed), len(results.results)
-    if lines >= scores.total_count and (foreign := sorted(failed - known)):
+    passed, lines = len(task_ids - failed), len(results.results)
+    if lines >= scores.total_count and (foreign := sorted(failed - task_ids)):
         return unscorable("score_of_another_run", f"{place}: {foreign[0]} failed and is not in the result file")
-    added_up = len(known) == lines or scores.correct_count + len(scores.failures) == lines
+    added_up = len(task_ids) == lines or scores.correct_count + len(scores.failures) == lines
     if passed == scores.correct_count and lines == scores.total_count and added_up:
         return Verdict("scored")
-    if passed == scores.correct_count and len(known) == scores.total_count:
+    if passed == scores.correct_count and len(task_ids) == scores.total_count:
         if (differing := differing_id(results)) is None:
             return Verdict("scored")
         sentence = f"{place}: {differing} occurs more than once in the result file with different results"
@@ -146,7 +146,7 @@ def counted(results: ResultFile, scores: ScoreFile, place: str) -> Verdict:
         f"{place}: {passed} ids of {lines} results are not among the {len(scores.failures)} failures, "
         f"but the header says {scores.correct_count} correct of {scores.total_count}"
     )
-    if len(known) < lines:
+    if len(task_ids) < lines:
         return unscorable("duplicate_ids", f"{numbers}; {repeated(results)} occurs more than once")
     if lines < scores.total_count:
         return unscorable("partial_results", f"{numbers}; results are missing")

@@ -109,7 +109,10 @@ def read_scores(content: bytes) -> ScoreFile:
             score_file.failures.append(Failure(number, line.id, *error_of(line)))
         elif line is not None and is_header(line) and score_file.total_count is None:
             score_file.header_line, score_file.accuracy = number, line.accuracy
-            score_file.correct_count, score_file.total_count = whole(line.correct_count), whole(line.total_count)
+            score_file.correct_count, score_file.total_count = (
+                whole_number(line.correct_count),
+                whole_number(line.total_count),
+            )
         else:
             score_file.broken = score_file.broken or number
     return score_file
@@ -118,10 +121,14 @@ def read_scores(content: bytes) -> ScoreFile:
 def is_header(line: ScoreLine) -> bool:
     """True for a line that says how many are correct, in whole numbers."""
     counts = (line.correct_count, line.total_count)
-    return line.id is None and counts[0] is not None and all(count is None or count == whole(count) for count in counts)
+    return (
+        line.id is None
+        and counts[0] is not None
+        and all(count is None or count == whole_number(count) for count in counts)
+    )
 
 
-def whole(count: float | None) -> int | None:
+def whole_number(count: float | None) -> int | None:
     """A count as a whole number, also where it is written as 2.0; null for a number that is not finite."""
     return int(count) if count is not None and math.isfinite(count) else None
 

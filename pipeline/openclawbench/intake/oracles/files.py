@@ -37,7 +37,7 @@ class BfclFile:
 
 @dataclass(frozen=True)
 class Unused:
-    """What lies in the oracle folder and says nothing."""
+    """A file of the oracle folder that gives no outcome, with the reason."""
 
     name: str  # relative to the folder that was named
     why: str
@@ -46,7 +46,7 @@ class Unused:
 
 @dataclass
 class OracleFiles:
-    """What lies below the oracle path."""
+    """The files below the oracle path, by kind."""
 
     root: Path  # the folder that names are relative to
     jsonl: list[Path] = field(default_factory=list)
@@ -59,7 +59,7 @@ class OracleFiles:
         return path.relative_to(self.root).as_posix() if path.is_relative_to(self.root) else path.name
 
     def unused(self, path: Path, why: str, expected: bool = False) -> None:
-        """Keep what says nothing by name."""
+        """Record a file that gives no outcome."""
         self.others.append(Unused(escaped(self.name(path)), why, expected))
 
     def counts(self) -> dict[str, int]:

@@ -28,7 +28,7 @@ NAMED = 3  # files that are named in a warning
 
 @dataclass
 class OracleInput:
-    """What was read."""
+    """What the oracle folder gave: outcome records, warnings and unused files."""
 
     rows: list[Row] = field(default_factory=list)  # OracleRow
     categories: list[Row] = field(default_factory=list)  # OracleCategory
@@ -65,8 +65,8 @@ def read_oracles(
 
 
 def name_unused(oracle_input: OracleInput, files: OracleFiles) -> None:
-    """Name what lies in the oracle folder and says nothing: one warning, where not all of it lies in every tree; what
-    the evaluator leaves in every tree is one entry a kind."""
+    """Record the files of the oracle folder that give no outcome. Files that the evaluator leaves in every tree get one
+    entry a kind; the others get an entry each and one warning together."""
     expected: dict[str, list[Unused]] = defaultdict(list)
     for unused in files.others:
         if unused.expected:
@@ -74,11 +74,11 @@ def name_unused(oracle_input: OracleInput, files: OracleFiles) -> None:
         else:
             message = f"{unused.name}: {unused.why}"
             oracle_input.unused.append({"reason": NOT_USED, "file": unused.name, "line": None, "message": message})
-    for why, left in expected.items():
-        names = ", ".join(unused.name for unused in left[:NAMED])
-        more = f" and {len(left) - NAMED} more" if left[NAMED:] else ""
+    for why, entries in expected.items():
+        names = ", ".join(unused.name for unused in entries[:NAMED])
+        more = f" and {len(entries) - NAMED} more" if entries[NAMED:] else ""
         message = f"{names}{more}: {why}. The evaluator leaves such files in every tree."
-        oracle_input.unused.append({"reason": NOT_USED, "file": left[0].name, "line": None, "message": message})
+        oracle_input.unused.append({"reason": NOT_USED, "file": entries[0].name, "line": None, "message": message})
     strange = [other for other in files.others if not other.expected]
     if strange:
         more = f", and {len(strange) - NAMED} more (the coverage report's JSON names all)" if strange[NAMED:] else ""
@@ -152,7 +152,7 @@ def join_category(
 def category_row(category: Category, unjoined: Counter[str | None], lost: int) -> Row:
     """Columns of OracleCategory."""
     results, scores = category.results, category.scores
-    known = {result.task_id for result in results.results} if results else set()
+    task_ids = {result.task_id for result in results.results} if results else set()
     failed = {failure.task_id for failure in scores.failures} if scores else set()
     return {
         "source_model": category.source_model,
@@ -164,7 +164,7 @@ def category_row(category: Category, unjoined: Counter[str | None], lost: int) -
         "results": len(results.results) if results else None,
         "total_count": scores.total_count if scores else None,
         "correct_count": scores.correct_count if scores else None,
-        "passed": len(known - failed) if results and scores else None,
+        "passed": len(task_ids - failed) if results and scores else None,
         "failed": len(failed) if scores else None,
         "inference_errors": lost,
         "no_manifest_row": unjoined[NO_MANIFEST_ROW],

@@ -51,15 +51,15 @@ class SessionNames:
         for a row that spells none of them."""
         bare = self.rules.bare_name(written)
         name = self.spelt(source_model, bare)
-        known = self.sessions.get((source_model, name))
-        if known is not None and len(known) > 1 and (path := self.by_path(source_model, name, written)):
+        sessions = self.sessions.get((source_model, name))
+        if sessions is not None and len(sessions) > 1 and (path := self.by_path(source_model, name, written)):
             return Named(path, len(self.sessions[source_model, path]))
-        if known is None:
+        if sessions is None:
             spellings = self.folded.get((source_model, bare.casefold()), ())
             return Named(name, len({session for each in spellings for session in self.sessions[source_model, each]}))
-        if len(known) > 1 and session_id is not None:
-            return Named(name, len(set(known).intersection(self.ids.get((source_model, session_id), ()))), True)
-        return Named(name, len(known))
+        if len(sessions) > 1 and session_id is not None:
+            return Named(name, len(set(sessions).intersection(self.ids.get((source_model, session_id), ()))), True)
+        return Named(name, len(sessions))
 
     def spelt(self, source_model: str, bare: str) -> str:
         """A name as it is spelt here: itself, else the only one that differs in case alone, else itself."""
@@ -72,9 +72,9 @@ class SessionNames:
         if not folder:
             return None
         path = f"/{folder}/{name}"
-        known = self.paths.get((source_model, name), ())
-        whole = [name for name in known if path.endswith(f"/{name}")]
-        fitting = sorted(whole, key=len)[-1:] or [name for name in known if f"/{name}".endswith(path)]
+        names = self.paths.get((source_model, name), ())
+        suffixes = [name for name in names if path.endswith(f"/{name}")]
+        fitting = sorted(suffixes, key=len)[-1:] or [name for name in names if f"/{name}".endswith(path)]
         return fitting[0] if len(fitting) == 1 else None
 
     def of_id(self, source_model: str, session_id: str) -> int:

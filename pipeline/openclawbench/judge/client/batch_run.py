@@ -90,9 +90,9 @@ class BatchRun:
         for name, id_ in self.ledger.reader.execute(
             "select name, id from batches where status != 'collected' order by created_at"
         ).fetchall():
-            known = id_ or await self.found_again(name)
-            if known is not None:
-                await self.collect(name, known)
+            batch_id = id_ or await self.found_again(name)
+            if batch_id is not None:
+                await self.collect(name, batch_id)
 
     async def found_again(self, name: str) -> str | None:
         """The id of a batch whose creation was interrupted; null if the endpoint does not know it."""
@@ -276,11 +276,11 @@ class BatchRun:
             self.tally.failures += 1
             return None
         query = f"select {', '.join(BATCHED)} from batched where key = ?"
-        known = self.ledger.reader.execute(query, (key,)).fetchone()
+        stored_row = self.ledger.reader.execute(query, (key,)).fetchone()
         response = content.response
-        if known is None:
+        if stored_row is None:
             return None
-        row = dict(zip(BATCHED, known, strict=True))
+        row = dict(zip(BATCHED, stored_row, strict=True))
         if response is None:
             return None
         headers = {"x-request-id": str(response.request_id)} if response.request_id else {}
@@ -301,10 +301,10 @@ class BatchRun:
     def kept_rows(self, key: bytes, received: HttpResponse, finish: str | None, row: dict[str, Any]) -> Rows:
         """The row of an answer, and the statement that ends its waiting."""
         limit = self.parameters.max_output_tokens
-        kept = stored_answer(key, received, finish, self.price, self.rules, int(row["request_bytes"]), limit)
-        answer = answer_row(kept, row, 1, 0.0, str(row["way"]), row["corrects"])
-        tokens = kept.prompt_tokens + kept.completion_tokens
-        self.tally.count_answer(kept.cost_usd, tokens, kept.cached_tokens, kept.usage_estimated)
+        stored = stored_answer(key, received, finish, self.price, self.rules, int(row["request_bytes"]), limit)
+        answer = answer_row(stored, row, 1, 0.0, str(row["way"]), row["corrects"])
+        tokens = stored.prompt_tokens + stored.completion_tokens
+        self.tally.count_answer(stored.cost_usd, tokens, stored.cached_tokens, stored.usage_estimated)
         self.collected.add(key)
         return (ADD_ANSWER, answer), (END_BATCHED, (key,))
 
@@ -352,10 +352,10 @@ def because(batch: dict[str, Any]) -> str:
 def batched_row(
     name: str, options: RequestOptions, task: QuestionTask, request: ChatRequest, corrects: bytes | None
 ) -> tuple[Any, ...]:
-    """The part of a request that keeping its answer needs."""
+    """The values of a request that are stored until its answer arrives."""
     question = task.question
-    ours = (request.model, question.trajectory_id, request.packet_sha256, request.bytes)
-    return (request.key, name, question.stage, *ours, options.text, corrects)
+    request_values = (request.model, question.trajectory_id, request.packet_sha256, request.bytes)
+    return (request.key, name, question.stage, *request_values, options.text, corrects)
 
 
 def open_requests(ledger: Ledger) -> int:

@@ -24,7 +24,7 @@ class AdaptiveConcurrency:
         """`most`: slots that are open at first, and never more."""
         self.most, self.rules, self.clock = most, rules, clock
         self.open = float(most)
-        self.taken = 0
+        self.in_use = 0
         self.unacknowledged, self.most_unacknowledged = 0, most + beside
         self.waiting: deque[asyncio.Future[None]] = deque()
         self.overloads = {f"status_{status}" for status in rules.statuses}
@@ -49,7 +49,7 @@ class AdaptiveConcurrency:
 
     def release(self) -> None:
         """Give a slot back."""
-        self.taken -= 1
+        self.in_use -= 1
         self.admit_waiting()
 
     def acknowledge(self) -> None:
@@ -67,18 +67,18 @@ class AdaptiveConcurrency:
 
     def is_free(self) -> bool:
         """True if another request may be sent."""
-        return self.taken < int(self.open) and self.unacknowledged < self.most_unacknowledged
+        return self.in_use < int(self.open) and self.unacknowledged < self.most_unacknowledged
 
     def take(self) -> None:
         """Take a slot."""
-        self.taken += 1
+        self.in_use += 1
         self.unacknowledged += 1
 
     def record_failure(self, failure: TransientError, sent_at: float) -> None:
         """Close slots if the endpoint is overloaded: once for all requests that were in flight together."""
         if failure.reason not in self.overloads or sent_at < self.reduced_at:
             return
-        self.open = max(1.0, min(self.open, self.taken) * self.rules.keep)
+        self.open = max(1.0, min(self.open, self.in_use) * self.rules.keep)
         self.reduced_at = self.clock()
 
     def record_success(self) -> None:

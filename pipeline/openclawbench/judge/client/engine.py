@@ -169,21 +169,21 @@ class Engine:
 
     async def ask(self, task: QuestionTask) -> None:
         """Ask; if the answer cannot be used, ask once more; note which answer is final."""
-        known = None if task.is_new else self.ledger.answer_to(task.first)
-        first = last = known or await self.answer(task, task.first, None)
+        former_answer = None if task.is_new else self.ledger.answer_to(task.first)
+        first = last = former_answer or await self.answer(task, task.first, None)
         check = task.read(first)
         if check.complaint is not None and (second := task.second(first, check.complaint)) is not None:
-            known = self.ledger.answer_to(second)
-            last = known or await self.answer(task, second, first.key)
+            former_answer = self.ledger.answer_to(second)
+            last = former_answer or await self.answer(task, second, first.key)
             check = task.read(last)
-        if known is not None and was_cut_off_sooner(check, last, task.first):
+        if former_answer is not None and was_cut_off_sooner(check, last, task.first):
             next_round = task.in_round(task.first.round + 1)
             await self.ledger.begin_round(task.first.base, next_round.first.round, task.first.model)
             await self.ask(next_round)
             return
         self.ledger.settle(task.id, first.key, last.key, check.outcome, task.judge, task.first.base)
         self.tally.count_question(check.gist)
-        if known is None:
+        if former_answer is None:
             self.unreadable.record(check)
 
     async def answer(self, task: QuestionTask, request: ChatRequest, corrects: bytes | None) -> StoredAnswer:
@@ -328,8 +328,8 @@ class Engine:
     async def sleep(self, seconds: float) -> None:
         """Sleep; raise RunStopped if the run stops meanwhile."""
         end = time.monotonic() + seconds
-        while (left := end - time.monotonic()) > 0.0:
-            await asyncio.sleep(min(left, LONGEST_SLEEP_S))
+        while (remaining := end - time.monotonic()) > 0.0:
+            await asyncio.sleep(min(remaining, LONGEST_SLEEP_S))
             self.check_running()
 
     def adapt_options(self, rejection: RejectedRequest, options: RequestOptions, request: ChatRequest) -> None:

@@ -176,6 +176,6 @@ def spent_in(ledger: Path) -> tuple[float, int]:
 
 def chunks(values: Iterable[bytes]) -> Iterator[list[bytes]]:
     """Keys in groups of the size of one look-up."""
-    kept = list(values)
-    for start in range(0, len(kept), AT_ONCE):
-        yield kept[start : start + AT_ONCE]
+    rows = list(values)
+    for start in range(0, len(rows), AT_ONCE):
+        yield rows[start : start + AT_ONCE]

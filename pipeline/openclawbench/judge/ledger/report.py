@@ -110,9 +110,9 @@ def differs(finish: str, response: bytes, prompt: int, completion: int) -> str |
         parsed_answer = parsed(response)
     except (ValueError, LookupError, RecursionError, Failed) as error:
         return f"the response cannot be read: {error}"
-    kept = {"prompt_tokens": prompt, "completion_tokens": completion}
-    stated = {name: value for name, value in parsed_answer.usage.model_dump().items() if name in kept}
-    same = all(kept[name] == stated[name] for name in kept if name not in parsed_answer.missing)
+    stored_tokens = {"prompt_tokens": prompt, "completion_tokens": completion}
+    stated = {name: value for name, value in parsed_answer.usage.model_dump().items() if name in stored_tokens}
+    same = all(stored_tokens[name] == stated[name] for name in stored_tokens if name not in parsed_answer.missing)
     finishes = (
         {parsed_answer.finish, "empty"} if parsed_answer.text_from != "content" else {parsed_answer.finish}
     )  # as former versions read it

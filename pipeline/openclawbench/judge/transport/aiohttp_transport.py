@@ -7,7 +7,7 @@ from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
 
-from openclawbench.judge.transport.bounded_body import ACCEPTED, whole
+from openclawbench.judge.transport.bounded_body import ACCEPTED, read_body
 from openclawbench.judge.transport.endpoint import Endpoint
 from openclawbench.judge.transport.protocol import HttpResponse, TransientError
 from openclawbench.judge.transport.responses import checked, one_line
@@ -86,4 +86,4 @@ class AiohttpTransport:
 
 async def content_of(response: aiohttp.ClientResponse, most: int) -> bytes:
     """The body of a response. Raises TransientError if it is larger than `most` when decompressed."""
-    return await whole(response.content.iter_any(), response.headers.get("content-encoding", ""), most)
+    return await read_body(response.content.iter_any(), response.headers.get("content-encoding", ""), most)

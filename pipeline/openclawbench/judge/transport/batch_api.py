@@ -55,7 +55,7 @@ class BatchClient:
                 form.add_field("file", file, filename=path.name, content_type="application/jsonl")
                 return await self.exchange("POST", "/files", data=form)
 
-        return str(given(msgspec.json.decode(await self.tried(attempt)), "id"))
+        return str(required_field(msgspec.json.decode(await self.tried(attempt)), "id"))
 
     async def make(self, file: str, name: str) -> dict[str, Any]:
         """Create a batch of an uploaded file, unless it exists: an attempt whose answer was lost may have created
@@ -73,7 +73,7 @@ class BatchClient:
             return await self.exchange("POST", "/batches", json=body)
 
         batch: dict[str, Any] = msgspec.json.decode(await self.tried(attempt))
-        given(batch, "id")
+        required_field(batch, "id")
         return batch
 
     async def find(self, name: str) -> dict[str, Any] | None:
@@ -101,7 +101,7 @@ class BatchClient:
     async def look(self, id_: str) -> dict[str, Any]:
         """The state of a batch."""
         content: dict[str, Any] = msgspec.json.decode(await self.tried(lambda: self.exchange("GET", f"/batches/{id_}")))
-        given(content, "status")
+        required_field(content, "status")
         return content
 
     async def download(self, file: str, to: Path) -> None:
@@ -154,7 +154,7 @@ class BatchClient:
         raise EndpointRefused(f"{where} refuses ({response.status}). {hint} It says: {problem.message}")
 
 
-def given(batch: dict[str, Any], name: str) -> Any:
+def required_field(batch: dict[str, Any], name: str) -> Any:
     """A field of an endpoint's answer. Raises EndpointFailing if it is missing."""
     if batch.get(name) is None:
         raise EndpointFailing(f"the endpoint's answer about a batch has no {name}. Every answer is kept; run again.")

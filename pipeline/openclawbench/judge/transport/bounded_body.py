@@ -20,10 +20,10 @@ async def decompressed(pieces: AsyncIterator[bytes], encoding: str, most: int) -
     unpacker = None if window is None else zlib.decompressobj(window)
     size = 0
     async for piece in pieces:
-        left = piece
-        while left:
+        rest = piece
+        while rest:
             try:
-                some, left = (left, b"") if unpacker is None else unpacked(unpacker, left)
+                some, rest = (rest, b"") if unpacker is None else unpacked(unpacker, rest)
             except zlib.error as error:
                 raise TransientError("connection_lost", may_be_paid=True, words=str(error)) from error
             size += len(some)
@@ -37,10 +37,10 @@ async def decompressed(pieces: AsyncIterator[bytes], encoding: str, most: int) -
 def unpacked(unpacker: "zlib._Decompress", data: bytes) -> tuple[bytes, bytes]:
     """At most PIECE decompressed bytes of a piece, and the rest of the piece."""
     some = unpacker.decompress(data, PIECE)
-    left = unpacker.unconsumed_tail
-    return some, b"" if unpacker.eof else left
+    rest = unpacker.unconsumed_tail
+    return some, b"" if unpacker.eof else rest
 
 
-async def whole(pieces: AsyncIterator[bytes], encoding: str, most: int) -> bytes:
-    """The body."""
+async def read_body(pieces: AsyncIterator[bytes], encoding: str, most: int) -> bytes:
+    """The decompressed body. Raises what `decompressed` raises."""
     return b"".join([piece async for piece in decompressed(pieces, encoding, most)])

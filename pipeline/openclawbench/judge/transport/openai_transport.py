@@ -5,7 +5,7 @@ from typing import Any, Self
 import msgspec
 
 from openclawbench.judge.transport.aiohttp_transport import failure_of
-from openclawbench.judge.transport.bounded_body import whole
+from openclawbench.judge.transport.bounded_body import read_body
 from openclawbench.judge.transport.endpoint import Endpoint
 from openclawbench.judge.transport.protocol import HttpResponse
 from openclawbench.judge.transport.responses import checked
@@ -64,7 +64,7 @@ def bounded_client(most: int, **values: Any) -> Any:
         async def send(self, request: Any, **options: Any) -> Any:  # of whichever HTTP library the client is built on
             response = await super().send(request, **(options | {"stream": True}))
             try:
-                body = await whole(response.aiter_raw(), response.headers.get("content-encoding", ""), most)
+                body = await read_body(response.aiter_raw(), response.headers.get("content-encoding", ""), most)
             finally:
                 await response.aclose()
             # As bytes: a value that is not ASCII is kept as it came.

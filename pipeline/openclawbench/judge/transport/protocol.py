@@ -28,11 +28,11 @@ class TransientError(Exception):
     @property
     def sentence(self) -> str:
         """The reason, the message and, if known, the cause and what to do about it."""
-        known = CAUSES.get(self.reason)
+        sentence = CAUSES.get(self.reason)
         quoted_words = f"it says: {self.words}" if self.words and self.reason.startswith(HEARD) else self.words
         return (
-            ": ".join([self.reason, "; ".join(part for part in (known, quoted_words) if part)])
-            if known or quoted_words
+            ": ".join([self.reason, "; ".join(part for part in (sentence, quoted_words) if part)])
+            if sentence or quoted_words
             else self.reason
         )
 

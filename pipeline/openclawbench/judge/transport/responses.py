@@ -28,18 +28,18 @@ def checked(
     request_id = secrets.shown_text(headers["x-request-id"]) if headers.get("x-request-id") else None
     if status != 200:
         raise failure(status, secrets.shown(body), headers, rules, request_id)
-    kept = secrets.kept(body)
+    stored_body = secrets.storable(body)
     try:
-        return HttpResponse(kept, headers, parsed(kept, rules.usage.largest_tokens), request_id)
+        return HttpResponse(stored_body, headers, parsed(stored_body, rules.usage.largest_tokens), request_id)
     except Failed as error:
         named = msgspec.json.encode({"error": error.error})
         failed = failure(status_of(error.error, rules), secrets.shown(named), headers, rules, request_id)
         if isinstance(failed, TransientError):
-            failed.body, failed.may_be_paid = kept, error.tokens > 0
+            failed.body, failed.may_be_paid = stored_body, error.tokens > 0
         raise failed from error
     except (ValueError, LookupError, RecursionError) as error:
-        words = secrets.shown_text(one_line(kept[:LONGEST_MESSAGE].decode("utf-8", "replace")))
-        raise TransientError("broken_body", may_be_paid=True, words=words, body=kept) from error
+        words = secrets.shown_text(one_line(stored_body[:LONGEST_MESSAGE].decode("utf-8", "replace")))
+        raise TransientError("broken_body", may_be_paid=True, words=words, body=stored_body) from error
 
 
 def failure(
@@ -58,7 +58,7 @@ def failure(
 
 
 def target(location: str) -> str:
-    """Where a redirect leads, without user, password and query."""
+    """The target of a redirect, without user, password and query."""
     return printable_url(location) if "://" in location else location.partition("?")[0]
 
 

@@ -24,8 +24,8 @@ class Secrets:
         self.strong = pattern(strong)
         self.any = pattern(strong, secrets - set(strong))
 
-    def kept(self, body: bytes) -> bytes:
-        """A body as it may be kept: verbatim, without keys that cannot be in it by chance."""
+    def storable(self, body: bytes) -> bytes:
+        """A body as it may be stored: verbatim, without keys that cannot be in it by chance."""
         return self.strong.sub(IN_PLACE, body) if self.strong else body
 
     def shown(self, words: bytes) -> bytes:

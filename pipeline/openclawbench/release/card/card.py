@@ -277,9 +277,10 @@ def made_by(facts: Facts) -> str:
 
 def collected(facts: Facts) -> str:
     """Source formats of the sessions, and when they ran."""
-    known = facts["collected"]
-    lines = [["source format", code(name), number(n)] for name, n in known["formats"].items()]
-    lines += [[f"{name} time of a session (UTC)", code(known[name]), ""] for name in ("first", "last") if known[name]]
+    sessions = facts["collected"]
+    lines = [["source format", code(name), number(n)] for name, n in sessions["formats"].items()]
+    times = [name for name in ("first", "last") if sessions[name]]
+    lines += [[f"{name} time of a session (UTC)", code(sessions[name]), ""] for name in times]
     return table(["what", "value", "records"], lines)
 
 

@@ -58,12 +58,12 @@ def about(facts: Facts, rules: PublishRules) -> Node:
         "description": " ".join(part for part in (facts["corpus"].get("notice"), dataset.description, counts) if part),
         "conformsTo": CONFORMS,
         "keywords": rules.card.tags,
-        **{name: value for name, value in given(dataset).items() if value},
+        **{name: value for name, value in publisher_fields(dataset).items() if value},
         **covered,
     }
 
 
-def given(dataset: Dataset) -> Node:
+def publisher_fields(dataset: Dataset) -> Node:
     """The publisher's statements about the dataset; empty values are left out."""
     return {
         "license": dataset.terms.url if dataset.terms else None,

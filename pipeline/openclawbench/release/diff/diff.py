@@ -53,12 +53,12 @@ class Diff:
 
     def note_versions(self, place: int, line: Line) -> None:
         """Count the versions and judges that made the record."""
-        stamps, known = line.head.provenance, self.versions[place]
+        stamps, versions = line.head.provenance, self.versions[place]
         for name in VERSIONS:
-            known.setdefault(name, Counter())[getattr(stamps, name) or "none"] += 1
+            versions.setdefault(name, Counter())[getattr(stamps, name) or "none"] += 1
         for stage, version in stamps.prompt_versions.items():
             if version is not None:
-                known.setdefault(f"prompt {stage}", Counter())[version] += 1
+                versions.setdefault(f"prompt {stage}", Counter())[version] += 1
 
     def compare(self, before: Line, after: Line) -> None:
         """Count a record that both have."""

@@ -109,19 +109,19 @@ def lines(path: Path) -> Iterator[Line]:
             yield line
 
 
-def joined(first: Iterator[One], other: Iterator[One]) -> Iterator[tuple[One | None, One | None]]:
+def joined(first: Iterator[One], second: Iterator[One]) -> Iterator[tuple[One | None, One | None]]:
     """Two sorted streams side by side; null if a stream does not have the key."""
-    left, right = next(first, None), next(other, None)
+    left, right = next(first, None), next(second, None)
     while left is not None or right is not None:
         if right is None or (left is not None and left.key < right.key):
             yield left, None
             left = next(first, None)
         elif left is None or right.key < left.key:
             yield None, right
-            right = next(other, None)
+            right = next(second, None)
         else:
             yield left, right
-            left, right = next(first, None), next(other, None)
+            left, right = next(first, None), next(second, None)
 
 
 def unreadable(path: Path, number: int, fault: str) -> UnreadableInput:

@@ -1,7 +1,7 @@
 """The side of each cut that a record is on in the two releases."""
 
 import heapq
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,7 +12,6 @@ from openclawbench.release.record_key import Key
 
 POOL = "calibration_pool"
 COLUMNS = ("from", "to")
-CausesOf = Callable[[Key], list[str]]
 
 
 @dataclass(frozen=True)

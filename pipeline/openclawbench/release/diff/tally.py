@@ -22,9 +22,9 @@ class Tally:
     def add(self, row: Row, key: Key, causes: list[str]) -> None:
         """Count a record under the combination of its causes, so that counts add up."""
         self.counts.setdefault(row, Counter())[" + ".join(causes)] += 1
-        kept = self.examples.setdefault(row, [])
-        if len(kept) < self.limit:
-            kept.append("/".join(key))
+        examples = self.examples.setdefault(row, [])
+        if len(examples) < self.limit:
+            examples.append("/".join(key))
 
     @property
     def total(self) -> int:

@@ -101,9 +101,9 @@ def step_fault(step: Step) -> str | None:
         return f"{extra[0]} is for steps of the agent"
     if step.source == "agent" and step.llm_call_count == 0 and (extra := present(step, MODEL_ONLY)):
         return f"{extra[0]} stands where no model was called"
-    known = {call.tool_call_id for call in step.tool_calls or []}
+    call_ids = {call.tool_call_id for call in step.tool_calls or []}
     for result in step.observation.results if step.observation else []:
-        if result.source_call_id is not None and result.source_call_id not in known:
+        if result.source_call_id is not None and result.source_call_id not in call_ids:
             return f"source_call_id {result.source_call_id} is not a call of this step"
     try:
         datetime.fromisoformat(step.timestamp or "1970-01-01")

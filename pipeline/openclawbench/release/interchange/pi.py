@@ -28,14 +28,14 @@ def as_pi(session: Labelled, synthetic: str) -> list[bytes]:
     """The lines of the session file."""
     row = session.trajectory
     time = row["run"]["started_at"] or next((step["timestamp"] for step in session.steps if step["timestamp"]), NO_TIME)
-    ours = row["source_format"].startswith("openclaw")
+    is_openclaw = row["source_format"].startswith("openclaw")
     header = {
         "type": "session",
         "version": VERSION,
         "id": row["session_id"] or row["trajectory_id"],
         "timestamp": time,
-        "cwd": OPENCLAW_FOLDER if ours else "/",
-    } | ({"harness": "openclaw"} if ours else {})
+        "cwd": OPENCLAW_FOLDER if is_openclaw else "/",
+    } | ({"harness": "openclaw"} if is_openclaw else {})
     model = row["models"][0] if len(row["models"]) == 1 else None
     lines, parent = [header], None
     for number, (moment, entry) in enumerate(entries(session, model, synthetic), start=1):

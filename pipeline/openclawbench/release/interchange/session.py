@@ -28,8 +28,8 @@ class Labelled:
 
     def described(self, steps: list[Row]) -> list[Row]:
         """Descriptors of these steps, keyed by the step_id that evidence, spans and onsets name."""
-        known = {step["step_id"]: step for step in self.master["steps"]}
-        return [{name: known[step["step_id"]][name] for name in DESCRIBED} for step in steps]
+        descriptors = {step["step_id"]: step for step in self.master["steps"]}
+        return [{name: descriptors[step["step_id"]][name] for name in DESCRIBED} for step in steps]
 
     def in_order(self) -> Iterator[Row | list[Row]]:
         """User turns, and the steps of each agent message, as they came. An orphan is a message of its own."""

@@ -36,9 +36,9 @@ def fingerprint(steps: Steps, turns: UserTurns, rules: ReleaseRules) -> Fingerpr
     because ids, times and ports differ between runs of one task. A shingle is at most `words` words of one line.
     """
     user_texts = turns.select(*TRAJECTORY_KEY, order=pl.lit(0), step=pl.col("user_turn"), text=visible_text())
-    done = steps.select(*TRAJECTORY_KEY, order=pl.lit(1), step=pl.col("step_id"), text=whole_step())
+    step_texts = steps.select(*TRAJECTORY_KEY, order=pl.lit(1), step=pl.col("step_id"), text=whole_step())
     texts = (
-        pl.concat([user_texts, done], how="vertical_relaxed")
+        pl.concat([user_texts, step_texts], how="vertical_relaxed")
         .sort(*TRAJECTORY_KEY, "order", "step")
         .group_by(TRAJECTORY_KEY, maintain_order=True)
         .agg(text=pl.col("text").str.join("\n").str.to_lowercase().str.replace_all("[0-9]+", "0"))

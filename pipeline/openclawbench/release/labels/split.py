@@ -53,10 +53,10 @@ def split(
     assigned = from_records([assign(row, pool, test, rules) for row in rows], LabelAssignment)
     texts = texts_of(records, fingerprints.collect(), rules)
     assigned = without_duplicates(assigned, texts, rules)
-    known = assigned.with_columns(records["task_digest"])
+    with_digests = assigned.with_columns(records["task_digest"])
     certificate_rows = [
         {"cut": cut, "certificate": canonical_json(certificate)}
-        for cut, certificate in certificates(known, texts, rules)
+        for cut, certificate in certificates(with_digests, texts, rules)
     ]
     return assigned.lazy(), from_records(certificate_rows, SplitCertificate).lazy()
 
@@ -182,12 +182,12 @@ def calibration_pool(rows: list[dict[str, Any]], rules: ReleaseRules) -> set[Key
     for slice_label in rules.calibration.slices:
         models: dict[str, list[Key]] = defaultdict(list)
         for row in rows:
-            kept = status_of(row["quality_tier"]) != NEEDS_REVIEW and not row["partial_trial"]
-            if kept and row["slice_label"] == slice_label and zone(row["task_digest"], rules) == RESERVED:
+            is_eligible = status_of(row["quality_tier"]) != NEEDS_REVIEW and not row["partial_trial"]
+            if is_eligible and row["slice_label"] == slice_label and zone(row["task_digest"], rules) == RESERVED:
                 models[row["source_model"]].append(key_of(row))
         queues = [sorted(models[m], key=lambda key: (hashed("calibration", *key), key)) for m in sorted(models)]
-        taken = [
+        by_turns = [
             queue[turn] for turn in range(max(map(len, queues), default=0)) for queue in queues if turn < len(queue)
         ]
-        pool.update(taken[: rules.calibration.per_slice])
+        pool.update(by_turns[: rules.calibration.per_slice])
     return pool

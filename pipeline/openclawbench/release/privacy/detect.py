@@ -35,7 +35,7 @@ class Finder:
         self.rule = rule
         self.filter = rule.filter and re.compile(rule.filter)
         self.pattern = rule.pattern and re.compile(rule.pattern)
-        self.whole = rule.whole and re.compile(rule.whole)
+        self.full_pattern = rule.whole and re.compile(rule.whole)
         self.allowed = [re.compile(pattern, re.DOTALL) for pattern in (*allowed, *rule.allow)]
         self.plugin: Any = rule.plugin and plugin_of(rule.plugin)
         self.inner: list[Finder] = []  # for an encoded text: the rules that are tried on the decoded text
@@ -80,10 +80,10 @@ class Finder:
         for value in sorted({value for value in self.plugin.analyze_string(text) if value}):
             at = text.find(value)
             while at >= 0:
-                fit = self.whole.match(text, at) if self.whole else None
+                fit = self.full_pattern.match(text, at) if self.full_pattern else None
                 if fit:
                     yield fit.span()
-                elif len(value) >= SHORTEST or not self.whole:
+                elif len(value) >= SHORTEST or not self.full_pattern:
                     yield at, at + len(value)
                 at = text.find(value, at + 1)
 
@@ -111,17 +111,17 @@ class Detector:
         """Finds without those that overlap a stricter one. Of two equally strict finds the longer stays, or the first;
         if neither contains the other, the one that stays covers both. The rest of a less strict find is left as it is,
         because no rule matches it."""
-        kept: list[Hit] = []
+        disjoint: list[Hit] = []
         order = sorted(candidates, key=lambda hit: (self.rules.strictness(hit.group), hit.start - hit.end, hit))
         for hit in order:
-            over = [other for other in kept if hit.start < other.end and other.start < hit.end]
+            over = [other for other in disjoint if hit.start < other.end and other.start < hit.end]
             if not over:
-                kept.append(hit)
+                disjoint.append(hit)
             elif len(over) == 1 and over[0].group == hit.group and hit.end > over[0].end:
-                kept[kept.index(over[0])] = over[0]._replace(end=hit.end)
+                disjoint[disjoint.index(over[0])] = over[0]._replace(end=hit.end)
             elif len(over) == 1 and over[0].group == hit.group and hit.start < over[0].start:
-                kept[kept.index(over[0])] = over[0]._replace(start=hit.start, shown=0)
-        return without_overlaps(sorted(kept))
+                disjoint[disjoint.index(over[0])] = over[0]._replace(start=hit.start, shown=0)
+        return without_overlaps(sorted(disjoint))
 
     def worth_a_look(self, texts: pl.Expr) -> list[pl.Expr]:
         """One column a rule: true if the rule may find something in a text, which may be a line of JSON; false if it
@@ -146,7 +146,7 @@ def in_json(pattern: str) -> str:
     return pattern.replace(QUOTE, QUOTE_IN_JSON)
 
 
-def wrapped_hits(text: str, known: list[Hit], finders: Iterable[Finder]) -> Iterator[Hit]:
+def wrapped_hits(text: str, former_hits: list[Hit], finders: Iterable[Finder]) -> Iterator[Hit]:
     """Further finds, with a line break inside: the text is searched with its lines joined."""
     wrapping = [finder for finder in finders if finder.rule.wrapped]
     if not wrapping or "\n" not in text:
@@ -160,19 +160,19 @@ def wrapped_hits(text: str, known: list[Hit], finders: Iterable[Finder]) -> Iter
             first, last = bisect_right(joints, hit.start), bisect_right(joints, hit.end - 1)
             if first < last:
                 start, end = hit.start + removed[first], hit.end + removed[last]
-                if not any(start < other.end and other.start < end for other in known):
+                if not any(start < other.end and other.start < end for other in former_hits):
                     yield hit._replace(start=start, end=end, shown=min(hit.shown, joints[first] - hit.start))
 
 
 def without_overlaps(hits: list[Hit]) -> list[Hit]:
     """Finds in order; overlapping finds are merged into one."""
-    kept: list[Hit] = []
+    disjoint: list[Hit] = []
     for hit in hits:
-        if not kept or hit.start >= kept[-1].end:
-            kept.append(hit)
-        elif hit.end > kept[-1].end:
-            kept[-1] = kept[-1]._replace(end=hit.end)
-    return kept
+        if not disjoint or hit.start >= disjoint[-1].end:
+            disjoint.append(hit)
+        elif hit.end > disjoint[-1].end:
+            disjoint[-1] = disjoint[-1]._replace(end=hit.end)
+    return disjoint
 
 
 def blanked(text: str) -> str:

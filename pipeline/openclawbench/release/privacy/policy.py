@@ -22,9 +22,9 @@ def report(scanned: Scanned) -> dict[str, bytes]:
     """File name -> content: finds by kind with the action on them, and every find."""
     rules = scanned.rules
     table = [row | {"action": rules.actions.get(row["group"])} for row in scanned.scan.table()]
-    kept = sorted((*scanned.scan.kept, *scanned.paths.kept), key=order)
-    finds = (find.masked(scanned.detector)._asdict() for find in kept)
-    first = (f"- {sentence(find.masked(scanned.detector))}\n" for find in look_first(kept, rules))
+    ordered_finds = sorted((*scanned.scan.kept, *scanned.paths.kept), key=order)
+    finds = (find.masked(scanned.detector)._asdict() for find in ordered_finds)
+    first = (f"- {sentence(find.masked(scanned.detector))}\n" for find in look_first(ordered_finds, rules))
     return {
         "summary.json": as_json({"rules_version": rules.version, "rules": rules.digest, "kinds": table}),
         "finds.jsonl": b"".join(canonical_json(hit).encode() + b"\n" for hit in finds),
@@ -71,12 +71,12 @@ def blocked_names(scanned: Scanned) -> Iterator[str]:
     groups = scanned.rules.blocked_in_names()
     in_names = scanned.scan.in_names(groups) | scanned.paths.in_names(groups)
     if in_names:
-        kept = (find for find in (*scanned.scan.kept, *scanned.paths.kept) if find.in_name)
+        name_finds = (find for find in (*scanned.scan.kept, *scanned.paths.kept) if find.in_name)
         yield (
             f"{len(in_names)} names of records or files hold what must not be "
-            f"({named(kept, groups, scanned, len(in_names))}). A name joins records with one another and with their "
-            "inputs, and cannot be redacted: rename the file (or folder); a session_id or task_id is changed where the "
-            "session or the oracle says it."
+            f"({named(name_finds, groups, scanned, len(in_names))}). A name joins records with one another and with "
+            "their inputs, and cannot be redacted: rename the file (or folder); a session_id or task_id is changed "
+            "where the session or the oracle says it."
         )
 
 
@@ -86,17 +86,17 @@ def blocked_texts(scanned: Scanned) -> Iterator[str]:
     in_texts = scanned.scan.in_texts(groups)
     if in_texts:
         flags = " ".join(sorted({"--on-keys redact" if "key" in group else "--on-personal redact" for group in groups}))
-        kept = (find for find in scanned.scan.kept if not find.in_name)
+        text_finds = (find for find in scanned.scan.kept if not find.in_name)
         yield (
-            f"{len(in_texts)} records hold what must not be ({named(kept, groups, scanned, len(in_texts))}). "
+            f"{len(in_texts)} records hold what must not be ({named(text_finds, groups, scanned, len(in_texts))}). "
             f"`openclawbench release {flags}` puts a marker in their place, in text and in quotes."
         )
 
 
 def named(finds: Iterable[TextFind], groups: set[str], scanned: Scanned, number: int) -> str:
     """The first hit of the first records."""
-    kept = sorted((hit for hit in finds if hit.group in groups), key=order)
-    first = {(find.source_model, find.trajectory_id): find for find in reversed(kept)}
+    chosen_finds = sorted((hit for hit in finds if hit.group in groups), key=order)
+    first = {(find.source_model, find.trajectory_id): find for find in reversed(chosen_finds)}
     sentences = "; ".join(sentence(first[key].masked(scanned.detector)) for key in sorted(first)[:NAMED])
     return sentences + (f"; and {number - NAMED} more" if number > NAMED else "")
 

@@ -80,7 +80,7 @@ class PrivacyRules(Rules):
 
     def groups(self, action: Action) -> set[str]:
         """Groups of finds with this action."""
-        return {group for group, done in self.actions.items() if done == action}
+        return {group for group, group_action in self.actions.items() if group_action == action}
 
     def blocked_in_names(self) -> set[str]:
         """Groups of finds that block a release if they are in a name, because names cannot be redacted."""

@@ -69,16 +69,16 @@ class Sum:
 
 @dataclass(frozen=True)
 class Share:
-    """A share that must be part / whole; holds where the whole is 0."""
+    """A share that must be part / total; holds where the total is 0."""
 
     where: str
     part: str
-    whole: str
+    total: str
     share: str
 
     def contradictions(self) -> Iterator[Contradiction]:
-        implied = image(lambda part, whole: part / whole, [figure(self.part), figure(self.whole)])
-        yield from compare(self.where, f"{self.part} of {self.whole}", self.share, implied)
+        implied = image(lambda part, total: part / total, [figure(self.part), figure(self.total)])
+        yield from compare(self.where, f"{self.part} of {self.total}", self.share, implied)
 
 
 @dataclass(frozen=True)

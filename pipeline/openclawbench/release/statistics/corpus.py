@@ -84,10 +84,10 @@ class Corpus:
     def status_words(self) -> str:
         """The sentence of a table of labels on baseline records that it counts or leaves out; empty if there are
         none."""
-        left = self.records.filter(IS_BASELINE).height
+        baseline_records = self.records.filter(IS_BASELINE).height
         if self.status == BASELINE:
             return BASELINE_ONLY
-        return BASELINE_LEFT.format(records=left) if left else ""
+        return BASELINE_LEFT.format(records=baseline_records) if baseline_records else ""
 
     @property
     def notice(self) -> str | None:

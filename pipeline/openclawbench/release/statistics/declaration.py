@@ -86,10 +86,10 @@ def same(where: str, places: Mapping[str, int]) -> Same:
     return Same(where, {place: str(number) for place, number in places.items()})
 
 
-def share_of(where: str, part: int, whole: int, share: float | None) -> Iterable[Share]:
-    """A share that must be part / whole; nothing for a share that is None."""
+def share_of(where: str, part: int, total: int, share: float | None) -> Iterable[Share]:
+    """A share that must be part / total; nothing for a share that is None."""
     if share is not None:
-        yield Share(where, str(part), str(whole), str(share))
+        yield Share(where, str(part), str(total), str(share))
 
 
 def total_row(figures: Figures, table: str, key: str, columns: Iterable[str]) -> Iterable[Sum]:

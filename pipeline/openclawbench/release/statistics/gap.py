@@ -67,10 +67,10 @@ SHARES = (  # part, whole, share
 def share_identities(table: str, rows: Rows) -> Iterator[Share]:
     """Each share of a table of GAP_COLUMNS is its part of its whole."""
     for row in rows:
-        for part, whole, name in SHARES:
+        for part, total, name in SHARES:
             if row[name] is not None:
                 where = f"{table}, {row['scope']} {row['name']}"
-                yield Share(where, str(row[part]), str(row[whole]), f"{row[name]:.6f}")
+                yield Share(where, str(row[part]), str(row[total]), f"{row[name]:.6f}")
 
 
 @statistic(reads=["subset", "mode"], identities=gap_identities, headline_in_card=False)

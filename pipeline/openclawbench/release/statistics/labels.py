@@ -88,11 +88,11 @@ def subtypes(corpus: Corpus, settings: StatisticsSettings) -> Section:
     )
 
 
-def mass(row: Row, corpus: Corpus, whole: int, settings: StatisticsSettings) -> Row:
+def mass(row: Row, corpus: Corpus, total: int, settings: StatisticsSettings) -> Row:
     """Share, interval and support of one subtype."""
     own = pl.col("anomaly_type_l2") == row["anomaly_type_l2"]
     tested = corpus.labels.filter(own & (pl.col("label_status") == corpus.status) & (pl.col("side") == "test"))
-    interval = proportion(row["trajectories"], whole, settings.confidence, settings.interval)
+    interval = proportion(row["trajectories"], total, settings.confidence, settings.interval)
     return {
         "share": interval.value,
         "low_share": interval.low,

@@ -51,22 +51,22 @@ def onsets(corpus: Corpus, _settings: StatisticsSettings) -> Section:
 
 def onset_row(steps: pl.Series, name: str) -> Row:
     """Spread of one field."""
-    known = steps.drop_nulls().sort().to_list()
+    positions = steps.drop_nulls().sort().to_list()
     return {
         "onset": name,
-        "known": len(known),
+        "known": len(positions),
         "unknown": steps.null_count(),
-        "known_share": share(len(known), len(steps)),
-        "first": rank(known, 0, 10),
-        "median": rank(known, 5, 10),
-        "ninth_decile": rank(known, 9, 10),
-        "last": rank(known, 10, 10),
+        "known_share": share(len(positions), len(steps)),
+        "first": rank(positions, 0, 10),
+        "median": rank(positions, 5, 10),
+        "ninth_decile": rank(positions, 9, 10),
+        "last": rank(positions, 10, 10),
     }
 
 
-def rank(values: list[int], part: int, whole: int) -> int | None:
-    """The value at or below which part / whole of the sorted values are (nearest rank); null without values."""
-    return values[max(0, -(-len(values) * part // whole) - 1)] if values else None
+def rank(values: list[int], part: int, total: int) -> int | None:
+    """The value at or below which part / total of the sorted values are (nearest rank); null without values."""
+    return values[max(0, -(-len(values) * part // total) - 1)] if values else None
 
 
 def steps_identities(figures: Figures) -> Iterator[Identity]:
@@ -78,13 +78,13 @@ def steps_identities(figures: Figures) -> Iterator[Identity]:
 @statistic(reads=[MAIN], identities=steps_identities)
 def onset_steps(corpus: Corpus, settings: StatisticsSettings) -> Section:
     """earliest_recoverable_onset by step."""
-    known = corpus.positives[MAIN].drop_nulls()
+    positions = corpus.positives[MAIN].drop_nulls()
     rows: list[Row] = []
     first = 1
     for last in [*settings.onset_steps, None]:
-        count = int(((known >= first) & (known <= last) if last else known >= first).sum())
+        count = int(((positions >= first) & (positions <= last) if last else positions >= first).sum())
         name = str(first) if first == last else f"{first}–{last}" if last else f"{first} or later"
-        rows.append({"steps": name, "trajectories": count, "share": share(count, len(known))})
+        rows.append({"steps": name, "trajectories": count, "share": share(count, len(positions))})
         first = (last or first) + 1
     return Section(
         name="onset_steps",
@@ -110,10 +110,10 @@ def parts_identities(figures: Figures) -> Iterator[Identity]:
 @statistic(reads=[MAIN], identities=parts_identities, in_card=False)
 def onset_parts(corpus: Corpus, settings: StatisticsSettings) -> Section:
     """The same relative to the trajectory's length, in parts of equal length."""
-    known = corpus.positives.select(MAIN, "num_steps").drop_nulls()
+    positions = corpus.positives.select(MAIN, "num_steps").drop_nulls()
     place = (pl.col(MAIN) - 1) * settings.onset_parts // pl.col("num_steps")
-    counted: dict[Any, int] = dict(known.group_by(place.alias("part")).len().rows())
-    single = known.filter(pl.col("num_steps") == 1).height
+    counted: dict[Any, int] = dict(positions.group_by(place.alias("part")).len().rows())
+    single = positions.filter(pl.col("num_steps") == 1).height
     return Section(
         name="onset_parts",
         title="Part of the trajectory in which the onset lies",
@@ -125,7 +125,11 @@ def onset_parts(corpus: Corpus, settings: StatisticsSettings) -> Section:
             "share": "`trajectories` of those whose onset is known",
         },
         rows=[
-            {"part": part + 1, "trajectories": counted.get(part, 0), "share": share(counted.get(part, 0), known.height)}
+            {
+                "part": part + 1,
+                "trajectories": counted.get(part, 0),
+                "share": share(counted.get(part, 0), positions.height),
+            }
             for part in range(settings.onset_parts)
         ],
         facts={"of_one_step": single},

@@ -84,8 +84,8 @@ def gap(every: list[Row], most: int) -> "Figure":
     if baseline := not every[0]["measured"] and bool(every[0]["baseline"]):
         ends = {"low_share": "baseline_low_share", "high_share": "baseline_high_share"}
         rows = [row | {end: row[own] for end, own in ends.items()} for row in rows]
-    whole, share_of, title = PICTURED[baseline]
-    names = [f"{short(row)} ({row[whole]:,})" for row in rows]
+    total_column, share_of, title = PICTURED[baseline]
+    names = [f"{short(row)} ({row[total_column]:,})" for row in rows]
     plots.shares(axes, names, rows, share_of)
     axes.set_xlabel("% anomalous of those that pass (their number in brackets), with its interval")
     more = f" (the first {most} rows of the table)" if len(every) > most else ""

@@ -69,8 +69,8 @@ def publish(
     values = carry_out(STEPS, provided | rules_and_tables(run, origin), staging)
     staging.publish()
     files = len(values["digests"]) + 1  # and the checksums
-    done = {"stage": "publish", "key": key, "models": values["records"].models, "files": files}
-    write_json(manifest, done | {"left_in": left_in(scanned)})
+    summary = {"stage": "publish", "key": key, "models": values["records"].models, "files": files}
+    write_json(manifest, summary | {"left_in": left_in(scanned)})
     return True
 
 

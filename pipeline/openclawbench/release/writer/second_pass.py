@@ -92,8 +92,8 @@ def write_second_pass(references: pl.DataFrame | None, assignments: pl.DataFrame
         return
     staging.write(REFERENCE_FILE, as_lines(references))
     sure = references.filter("both_high_confidence").select(TRAJECTORY_KEY)
-    kept = assignments.filter(pl.col("paper_cut").is_not_null())
-    both_confident = kept.join(sure, on=TRAJECTORY_KEY, how="semi")
+    in_paper_cut = assignments.filter(pl.col("paper_cut").is_not_null())
+    both_confident = in_paper_cut.join(sure, on=TRAJECTORY_KEY, how="semi")
     staging.write(BOTH_FILE, as_lines(labels(both_confident)))
     write_parquet(labels(both_confident), staging.path(typed_file(BOTH_FILE)))
     for cut, folder in CUTS.items():

@@ -34,8 +34,8 @@ def binary_confusion(rows: list[Row]) -> Section:
 
 def subtype_confusion(rows: list[Row]) -> Section:
     """First pass against second, by subtype."""
-    known = [NORMAL, *(subtype.name for subtype in Taxonomy.load().subtypes)]
-    names = known + sorted({row[name]["subtype"] for row in rows for name in ("first", "second")} - set(known))
+    subtypes = [NORMAL, *(subtype.name for subtype in Taxonomy.load().subtypes)]
+    names = subtypes + sorted({row[name]["subtype"] for row in rows for name in ("first", "second")} - set(subtypes))
     matrix_rows = confusion(rows, "subtype", names)
     matrix = [[row[f"second: {name}"] for name in names] for row in matrix_rows]
     return Section(

@@ -35,12 +35,12 @@ def agreement_rows(rows: list[Row], field: str, rules: AgreementRules) -> list[R
 
 def agreement_of(rows: list[Row], field: str, rules: AgreementRules) -> Row:
     """Agreement of the passes on `field`: `binary` or `subtype`."""
-    known = [row for row in rows if NO_SUBTYPE not in (row["first"][field], row["second"][field])]
-    first, second = ([row[name][field] for row in known] for name in ("first", "second"))
+    comparable = [row for row in rows if NO_SUBTYPE not in (row["first"][field], row["second"][field])]
+    first, second = ([row[name][field] for row in comparable] for name in ("first", "second"))
     agree = sum(label == other for label, other in zip(first, second, strict=True))
-    shared, chance = proportion(agree, len(known), rules.confidence), kappa(first, second, rules)
+    shared, chance = proportion(agree, len(comparable), rules.confidence), kappa(first, second, rules)
     return {
-        "pairs": len(known),
+        "pairs": len(comparable),
         "agree": agree,
         "agree_share": shared.value,
         "agree_low_share": shared.low,

@@ -52,15 +52,15 @@ def onsets(rows: list[Row], rules: AgreementRules) -> list[Section]:
 def onset_agreement(field: str, name: str, rows: list[Row], rules: AgreementRules) -> Row:
     """Agreement on one onset field, over the rows of one source model or of all."""
     named = [(row["first"][field], row["second"][field]) for row in rows]
-    known = [(first, second) for first, second in named if first is not None and second is not None]
-    same = sum(first == second for first, second in known)
-    shared = proportion(same, len(known), rules.confidence)
-    distances = [abs(first - second) for first, second in known]
+    both_named = [(first, second) for first, second in named if first is not None and second is not None]
+    same = sum(first == second for first, second in both_named)
+    shared = proportion(same, len(both_named), rules.confidence)
+    distances = [abs(first - second) for first, second in both_named]
     return {
         "onset": field,
         "source_model": name,
         "both_anomalous": len(rows),
-        "pairs": len(known),
+        "pairs": len(both_named),
         "first_only": sum(first is not None and second is None for first, second in named),
         "second_only": sum(first is None and second is not None for first, second in named),
         "neither": sum(first is None and second is None for first, second in named),
@@ -69,11 +69,11 @@ def onset_agreement(field: str, name: str, rows: list[Row], rules: AgreementRule
         "same_low_share": shared.low,
         "same_high_share": shared.high,
         **{
-            f"within_{window}_share": share(sum(distance <= window for distance in distances), len(known))
+            f"within_{window}_share": share(sum(distance <= window for distance in distances), len(both_named))
             for window in rules.onset_windows
         },
         "mean_distance": rounded(sum(distances) / len(distances)) if distances else None,
-        "alpha": interval_alpha([first for first, _ in known], [second for _, second in known]),
+        "alpha": interval_alpha([first for first, _ in both_named], [second for _, second in both_named]),
     }
 
 

@@ -80,7 +80,7 @@ def counted(rules: pl.LazyFrame) -> dict[str, int]:
 def rules_fired(tables: Tables, rules: EvidenceReportRules) -> list[Section]:
     """Three sections: by rule file, the rules that never fired, the rules that fired."""
     fired = fired_ids(tables)
-    known = {spec.file: known_ids(spec) for spec in rules.rule_files}
+    ids_by_file = {spec.file: known_ids(spec) for spec in rules.rule_files}
     stage_of = {spec.file: spec.stage for spec in rules.rule_files}
     in_part = ids_fired_in_part(tables)
 
@@ -92,12 +92,12 @@ def rules_fired(tables: Tables, rules: EvidenceReportRules) -> list[Section]:
             "in_part": in_part.get(stage, {}).get(rule_id, 0),
         }
 
-    numbers = [firings(file, stage_of[file], rule_id) for file, ids in known.items() for rule_id in ids]
+    numbers = [firings(file, stage_of[file], rule_id) for file, ids in ids_by_file.items() for rule_id in ids]
     in_no_file = [
         firings(None, stage, rule_id)
         for stage, ids in fired.items()
         for rule_id in dict.fromkeys([*ids, *in_part.get(stage, {})])
-        if not any(rule_id in known[file] for file in known if stage_of[file] == stage)
+        if not any(rule_id in ids_by_file[file] for file in ids_by_file if stage_of[file] == stage)
     ]
     return [by_file(numbers, in_no_file), never_fired(numbers), ever_fired([*numbers, *in_no_file], rules)]
 

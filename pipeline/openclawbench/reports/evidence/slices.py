@@ -56,18 +56,18 @@ def slices_of(risks: pl.LazyFrame, rules: EvidenceReportRules) -> Section:
     rows = with_models(rows, models)
     total = sum(row["trajectories"] for row in rows)
     left_out = sum(row[FAILURES] for row in rows)
-    known = sum(row["trajectories"] for row in rows if row["slice_label"] != NO_OUTCOME) - left_out
+    with_outcome = sum(row["trajectories"] for row in rows if row["slice_label"] != NO_OUTCOME) - left_out
     for row in rows:
         scored = row["trajectories"] - row[FAILURES]
         row["share"] = share(row["trajectories"], total)
-        row["scored_share"] = None if row["slice_label"] == NO_OUTCOME else share(scored, known)
+        row["scored_share"] = None if row["slice_label"] == NO_OUTCOME else share(scored, with_outcome)
     sums = {model: sum(row[BY_MODEL][model] for row in rows) for model in models}
     total_row = {
         "slice_label": TOTAL,
         "trajectories": total,
         FAILURES: left_out,
         "share": share(total, total),
-        "scored_share": share(known, known),
+        "scored_share": share(with_outcome, with_outcome),
     }
     return Section(
         name="slices",

@@ -41,13 +41,13 @@ def cases(tables: Tables, rules: ModelsReportRules) -> pl.DataFrame:
     for table in (outcomes(tables, rules), calls(tables)):
         joined = joined.join(table, on=TRAJECTORY_KEY, how="left")
     is_row = pl.col("records") == ROWS
-    said = joined.with_columns(
+    with_availability = joined.with_columns(
         pl.col(CALLS).fill_null(0),
         availability=pl.when(is_row).then("row_availability").otherwise(availability()),
     )
     ok = pl.col("availability") == OK
     return (
-        said.with_columns(
+        with_availability.with_columns(
             success=pl.when(is_row).then(ok & pl.col("row_success")).otherwise(ok & pl.col("ended_well")),
             objective_pass=pl.when(is_row).then("row_objective_pass").otherwise("objective_pass"),
             latency_ms=pl.when(is_row).then("row_latency_ms").otherwise(pl.col("wall_time_s") * 1000),
@@ -105,8 +105,10 @@ def outcomes(tables: Tables, rules: ModelsReportRules) -> pl.LazyFrame:
 
 def reason(text: pl.Expr, rules: ModelsReportRules) -> pl.Expr:
     """What the text of an error says, by the entries of provider_failure; null where no pattern occurs."""
-    said = (pl.when(text.str.contains(entry.pattern)).then(pl.lit(entry.status)) for entry in rules.provider_failures)
-    return pl.coalesce(*said, pl.lit(None, pl.String))
+    statuses = (
+        pl.when(text.str.contains(entry.pattern)).then(pl.lit(entry.status)) for entry in rules.provider_failures
+    )
+    return pl.coalesce(*statuses, pl.lit(None, pl.String))
 
 
 def calls(tables: Tables) -> pl.LazyFrame:
@@ -114,13 +116,13 @@ def calls(tables: Tables) -> pl.LazyFrame:
     failure; the others' end is not known. A reply has no status. Words of a reply are never a call."""
     status = pl.col("tool_status")
     failures = DescribeRules.load().failure_statuses
-    made = tables(Descriptor).select(*TRAJECTORY_KEY, "tool_status").filter(status.is_not_null())
+    call_steps = tables(Descriptor).select(*TRAJECTORY_KEY, "tool_status").filter(status.is_not_null())
     counts = {
         "tool_calls": pl.len(),
         "tool_calls_ok": (status == OK).sum(),
         "tool_calls_failed": status.is_in(failures).sum(),
     }
-    return group_by_trajectory(made, **{name: count.cast(pl.Int64) for name, count in counts.items()})
+    return group_by_trajectory(call_steps, **{name: count.cast(pl.Int64) for name, count in counts.items()})
 
 
 def availability() -> pl.Expr:

@@ -136,8 +136,8 @@ def rates_picture(models: list[Row], rules: ModelsReportRules) -> "Figure":
     rows = models[: rules.pictured_rows]
     figure, panels = plots.new_figure(11, 1.8 + 0.34 * len(rows), len(RATES), same_rows=True)
     names = [name_of(row, models) for row in rows]
-    for axes, (title, (part, whole)) in zip(panels, RATES.items(), strict=True):
-        counts = [(row[part], row[whole]) for row in rows]
+    for axes, (title, (part, base)) in zip(panels, RATES.items(), strict=True):
+        counts = [(row[part], row[base]) for row in rows]
         plots.marks(axes, names, [proportion(*count, rules.confidence) for count in counts])
         for place, (number, of) in enumerate(counts):
             axes.text(103, place, f"{number:,}/{of:,}" if of else "–", va="center", size=7)

@@ -157,7 +157,7 @@ def summary_of(counted: Row, busy: int | None, cost: float | None, rules: Models
     provider, model = (counted["provider"], counted["model"]) if is_row else only_model(counted["names"])
     used = share(counted["n_tool_use_success"], counted["n_tool_use"])
     ended = (counted["tool_calls_ok"] or 0) + (counted["tool_calls_failed"] or 0)
-    known: Row = counted | {
+    summary: Row = counted | {
         "provider": provider,
         "model": model,
         "models": counted["names"],
@@ -174,7 +174,7 @@ def summary_of(counted: Row, busy: int | None, cost: float | None, rules: Models
         "resources_before": None,
         "resources_after": None,
     }
-    return {name: known[name] for name in FIELDS}
+    return {name: summary[name] for name in FIELDS}
 
 
 def only_model(names: list[str]) -> tuple[str | None, str | None]:
@@ -185,12 +185,12 @@ def only_model(names: list[str]) -> tuple[str | None, str | None]:
     return (provider, model) if slash else (None, names[0])
 
 
-def tier(part: int, whole: int, rules: ModelsReportRules) -> int | None:
+def tier(part: int, base: int, rules: ModelsReportRules) -> int | None:
     """1, 2 or 3 by tool-use success, as the benchmark has it (>= 80 %, 50-79 %, < 50 %); null without a base. A share
     between 79 and 80 % is of tier 2."""
-    if not whole:
+    if not base:
         return None
-    return 1 + sum(part / whole < least for least in rules.tool_use_tiers)
+    return 1 + sum(part / base < least for least in rules.tool_use_tiers)
 
 
 def rounded(milliseconds: float | None) -> float | None:

@@ -31,12 +31,12 @@ def own_folder() -> Path | None:
         ) from error
     for name in names:
         if is_misspelt(name):
-            close = get_close_matches(name.lower(), known(), n=1)
+            close = get_close_matches(name.lower(), rule_file_names(), n=1)
             meant = f'did you mean "{close[0]}"?' if close else f"{listed()}."
             raise InvalidRules(
                 f"{folder / name}: there is no rule file of this name; {meant} Rename it, or move it elsewhere."
             )
-    if not known() & set(names):
+    if not rule_file_names() & set(names):
         raise InvalidRules(f"{OVERRIDE}: {named}: holds no rule file; {listed()}. Name their folder, or unset it.")
     return folder
 
@@ -44,10 +44,10 @@ def own_folder() -> Path | None:
 def own_files() -> list[Path]:
     """The files that take the place of shipped ones."""
     folder = own_folder()
-    return [] if folder is None else [folder / name for name in sorted(known()) if (folder / name).is_file()]
+    return [] if folder is None else [folder / name for name in sorted(rule_file_names()) if (folder / name).is_file()]
 
 
-def known() -> frozenset[str]:
+def rule_file_names() -> frozenset[str]:
     """Names of all rule files."""
     return frozenset(shipped_files())
 
@@ -68,8 +68,12 @@ def is_misspelt(name: str) -> bool:
     an ending that is nearly .toml (a backup's, as .toml~ or .toml.orig, is not)."""
     path = Path(name.lower())
     if path.suffix == ENDING:
-        return name not in known()
-    return f"{path.stem}{ENDING}" in known() and not path.suffix.startswith(ENDING) and like_the_ending(path.suffix)
+        return name not in rule_file_names()
+    return (
+        f"{path.stem}{ENDING}" in rule_file_names()
+        and not path.suffix.startswith(ENDING)
+        and like_the_ending(path.suffix)
+    )
 
 
 def like_the_ending(suffix: str) -> bool:
@@ -91,4 +95,4 @@ def folders_in(folder: Path) -> Iterator[str]:
 
 
 def listed() -> str:
-    return f"rule files are {', '.join(sorted(known()))}"
+    return f"rule files are {', '.join(sorted(rule_file_names()))}"

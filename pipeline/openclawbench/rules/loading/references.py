@@ -30,11 +30,11 @@ class Reference:
 
     def check(self, content: dict[str, Any], other: Other) -> None:
         """Unfit for the first name that stands nowhere in the other file."""
-        there = [name for key in self.known for name in texts_at(other(self.file), key)]
-        known = {self.spelled(name) for name in there}
-        if unknown := next((text for text in texts_at(content, self.key) if self.spelled(text) not in known), None):
+        names = [name for key in self.known for name in texts_at(other(self.file), key)]
+        spellings = {self.spelled(name) for name in names}
+        if unknown := next((text for text in texts_at(content, self.key) if self.spelled(text) not in spellings), None):
             where = " or ".join(key.removesuffix(ID) for key in self.known)
-            problem = f"{self.key}: {none_of(unknown, dict.fromkeys(there))}, which {self.file} has as {where}"
+            problem = f"{self.key}: {none_of(unknown, dict.fromkeys(names))}, which {self.file} has as {where}"
             raise Unfit(problem, unknown, keys=[self.key.rsplit(".", 1)[-1]])
 
 

@@ -41,38 +41,40 @@ def needed_by(sequence: Iterable[Part]) -> Texts | None:
         else:
             candidates += [run, needed_within(part) or NOTHING]
             run = NOTHING
-    whole = [shortest(texts) for texts in (*candidates, run) if "" not in texts]
-    return max(whole, key=lambda texts: (min(map(len, texts)), -len(texts)), default=None)
+    needs = [shortest(texts) for texts in (*candidates, run) if "" not in texts]
+    return max(needs, key=lambda texts: (min(map(len, texts)), -len(texts)), default=None)
 
 
 def needed_within(part: Part) -> Texts | None:
     """What a part needs that cannot be spelt out."""
-    operation, given = part
+    operation, argument = part
     if operation is code.SUBPATTERN:
-        return None if given[1] or given[2] else needed_by(given[3])  # flags of its own change what letters mean
+        return (
+            None if argument[1] or argument[2] else needed_by(argument[3])
+        )  # flags of its own change what letters mean
     if operation is code.BRANCH:
-        branches = [needed_by(branch) for branch in given[1]]
+        branches = [needed_by(branch) for branch in argument[1]]
         return frozenset[str]().union(*(branch for branch in branches if branch)) if all(branches) else None
-    if operation in (code.MAX_REPEAT, code.MIN_REPEAT) and given[0] > 0:
-        return needed_by(given[2])
+    if operation in (code.MAX_REPEAT, code.MIN_REPEAT) and argument[0] > 0:
+        return needed_by(argument[2])
     return None
 
 
 def spelt(part: Part) -> Texts | None:
     """All texts that a part matches, in lower case; None if there are many, or letters beyond ASCII."""
-    operation, given = part
+    operation, argument = part
     if operation in (code.AT, code.ASSERT, code.ASSERT_NOT):
         return NOTHING  # a place, which takes up no text
     if operation is code.LITERAL:
-        return frozenset([chr(given).lower()]) if given < 128 else None
+        return frozenset([chr(argument).lower()]) if argument < 128 else None
     if operation is code.IN:
-        several = [spelt(node) if node[0] is code.LITERAL else None for node in given]
+        several = [spelt(node) if node[0] is code.LITERAL else None for node in argument]
     elif operation is code.BRANCH:
-        several = [spelt_out(branch) for branch in given[1]]
-    elif operation is code.SUBPATTERN and not (given[1] or given[2]):
-        several = [spelt_out(given[3])]
-    elif operation in (code.MAX_REPEAT, code.MIN_REPEAT) and given[:2] in ((0, 1), (1, 1)):
-        several = [spelt_out(given[2]), NOTHING if given[0] == 0 else frozenset()]
+        several = [spelt_out(branch) for branch in argument[1]]
+    elif operation is code.SUBPATTERN and not (argument[1] or argument[2]):
+        several = [spelt_out(argument[3])]
+    elif operation in (code.MAX_REPEAT, code.MIN_REPEAT) and argument[:2] in ((0, 1), (1, 1)):
+        several = [spelt_out(argument[2]), NOTHING if argument[0] == 0 else frozenset()]
     else:
         return None
     together = frozenset[str]().union(*(spelling for spelling in several if spelling is not None))

@@ -31,8 +31,10 @@ def line_of(text: str, place: Sequence[str | int]) -> int | None:
     """The line, from 1, on which the value at this place stands; of one that is not there, the innermost entry around
     it that is. None if not even its table is in the text, or the text is not TOML."""
     lines = {item.place: item.line for item in reversed(list(located(text)))}
-    whole = tuple(place)
-    return next((lines[part] for part in (whole[:end] for end in range(len(whole), 0, -1)) if part in lines), None)
+    full_place = tuple(place)
+    return next(
+        (lines[part] for part in (full_place[:end] for end in range(len(full_place), 0, -1)) if part in lines), None
+    )
 
 
 def lines_with(
@@ -41,10 +43,10 @@ def lines_with(
     """The lines, from 1, on which one of these words is a value in the table at `within`, under one of `keys` if any
     are given, or else a key of it."""
     inside = tuple(within)
-    here = [item for item in located(text) if item.place[: len(inside)] == inside]
-    values = (item.line for item in here if item.text in words and (not keys or key(item.place) in keys))
+    items = [item for item in located(text) if item.place[: len(inside)] == inside]
+    values = (item.line for item in items if item.text in words and (not keys or key(item.place) in keys))
     return sorted(set(values)) or sorted(
-        {item.line for item in here if not keys and item.place and item.place[-1] in words}
+        {item.line for item in items if not keys and item.place and item.place[-1] in words}
     )
 
 

@@ -24,9 +24,9 @@ class Unfit(ValueError):
 
 def none_of(value: object, allowed: Iterable[object]) -> str:
     """What to say of a value that is in no closed set: the set, and the value that it is likeliest meant to be."""
-    known = [str(item) for item in allowed]
-    close = get_close_matches(str(value), known, n=1)
-    shown = ", ".join(known) if len(known) <= SHOWN else f"the {len(known)} that there are"
+    names = [str(item) for item in allowed]
+    close = get_close_matches(str(value), names, n=1)
+    shown = ", ".join(names) if len(names) <= SHOWN else f"the {len(names)} that there are"
     return f'"{value}" is not one of {shown}' + (f'; did you mean "{close[0]}"?' if close else "")
 
 
@@ -43,9 +43,9 @@ def one_of(*allowed: str) -> AfterValidator:
 
 def each_of(values: Iterable[str], allowed: Iterable[str]) -> None:
     """Unfit for the first value that is not one of those allowed."""
-    known = list(allowed)
-    if unknown := next((value for value in values if value not in known), None):
-        raise Unfit(none_of(unknown, known), unknown)
+    choices = list(allowed)
+    if unknown := next((value for value in values if value not in choices), None):
+        raise Unfit(none_of(unknown, choices), unknown)
 
 
 def each_once(values: Iterable[str], what: str, *keys: str) -> None:
@@ -73,15 +73,15 @@ def ids_of(content: Content) -> list[tuple[str, str]]:
 
 def ids_once(content: Content, *, of_each_table: bool) -> None:
     """Unfit if two rules have the same id: one could not tell which of them fired."""
-    known: dict[tuple[str, str], str] = {}
+    table_of: dict[tuple[str, str], str] = {}
     for item, table in ids_of(content):
         name = (item, table if of_each_table else "")
-        if name in known:
-            tables = " and ".join(f"[[{table_name}]]" for table_name in dict.fromkeys((known[name], table)))
+        if name in table_of:
+            tables = " and ".join(f"[[{table_name}]]" for table_name in dict.fromkeys((table_of[name], table)))
             raise Unfit(
                 f'the id "{item}" is given twice, in {tables}: each rule needs an id of its own', item, keys=["id"]
             )
-        known[name] = table
+        table_of[name] = table
 
 
 def not_finite(content: Any, place: tuple[int | str, ...] = ()) -> tuple[int | str, ...] | None:

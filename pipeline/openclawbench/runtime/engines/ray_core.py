@@ -64,9 +64,9 @@ class RayCore:
                     task = waiting.popleft()
                     flying[remote.remote(shared, task)] = task
                     begun(task)
-                done, _ = ray.wait([*flying], num_returns=1, timeout=LOOK_S)
+                finished, _ = ray.wait([*flying], num_returns=1, timeout=LOOK_S)
                 raise_noted()
-                for reference in done:
+                for reference in finished:
                     yield flying.pop(reference), result_of(ray, reference)
 
 
@@ -76,7 +76,7 @@ def carry_out(function: Callable[[Any], Any], task: Any) -> Any:
 
 
 def result_of(ray: Any, reference: Any) -> Any:
-    """What a task came to. An error of the function is raised as it was."""
+    """The result of a task. An error of the function is raised unchanged."""
     try:
         return ray.get(reference)
     except ray.exceptions.RayTaskError as error:

@@ -135,7 +135,7 @@ def slim_result(result: dict[str, Any]) -> dict[str, Any]:
 def slim_trial(record: dict[str, Any]) -> dict[str, Any]:
     """The fields of a TrialRecord that are used, under the names of version 2."""
     evaluation = part(record, "evaluation")
-    made = {
+    fields = {
         "trial_id": record["trial_id"],
         "run_id": record.get("run_id") or record.get("experiment_id"),
         "task_id": record.get("task_id") or part(record, "task").get("task_id"),
@@ -153,7 +153,7 @@ def slim_trial(record: dict[str, Any]) -> dict[str, Any]:
         "verdict": next((evaluation[key] for key in VERDICT_FIELDS if says(evaluation.get(key)) is not None), None),
         "errors": part(evaluation, "validity").get("errors"),
     }
-    return {key: value for key, value in made.items() if value not in (None, {}, [])}
+    return {key: value for key, value in fields.items() if value not in (None, {}, [])}
 
 
 def completeness(record: dict[str, Any]) -> str | None:
@@ -216,7 +216,7 @@ def run_summary(steps: StepList, times: list[str], beside: dict[str, Any], rules
     result, trial = beside.get("agent_result", {}), beside.get("trial", {})
     cost = part(trial, "cost")
     error = result.get("provider_error")
-    known = {
+    fields = {
         "provider_errors": int(error is not None or result.get("failure_kind") == "provider_error"),
         "first_provider_error": error if error is None or isinstance(error, str) else str(error),
         "stop_reason": text(result.get("failure_kind")),
@@ -225,8 +225,8 @@ def run_summary(steps: StepList, times: list[str], beside: dict[str, Any], rules
         "cost_usd": number_of(cost.get("estimated_cost_usd")),
     }
     if (end := bad_end(result, trial, rules)) is not None:
-        known["end"] = end
-    summary = steps.run_summary(times, **known)
+        fields["end"] = end
+    summary = steps.run_summary(times, **fields)
     if summary["wall_time_s"] is None:
         summary["wall_time_s"] = number_of(trial.get("total_seconds"))
     return summary
@@ -245,11 +245,11 @@ def bad_end(result: dict[str, Any], trial: dict[str, Any], rules: NormalizeRules
 def run_context(beside: dict[str, Any]) -> dict[str, Any]:
     """RunContext fields: how the run ended and what it cost, as the record says."""
     result, trial = beside.get("agent_result", {}), beside.get("trial", {})
-    made = {
+    fields = {
         "status": text(trial.get("execution_status")) or text(result.get("status")),
         "estimated_cost_usd": number_of(part(trial, "cost").get("estimated_cost_usd")),
     }
-    return {key: value for key, value in made.items() if value is not None}
+    return {key: value for key, value in fields.items() if value is not None}
 
 
 def models(beside: dict[str, Any]) -> list[str]:

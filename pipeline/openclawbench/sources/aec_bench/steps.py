@@ -123,10 +123,10 @@ class TrajectoryBuilder:
         """Steps of one turn: its messages, calls paired with results; an orphan result where it stands among them."""
         calls = [row for message in turn.messages for row in message.calls]
         pairing = pair_by_order(calls, turn.results)
-        left = pairing.orphans if unfinished else []
-        self.list.counts["unfinished_result"] += len(left)
-        self.list.counts["step_result"] += len(turn.results) - len(left)
-        orphans = deque(() if left else sorted(pairing.orphans))
+        dropped = pairing.orphans if unfinished else []
+        self.list.counts["unfinished_result"] += len(dropped)
+        self.list.counts["step_result"] += len(turn.results) - len(dropped)
+        orphans = deque(() if dropped else sorted(pairing.orphans))
         index = 0
         for message in turn.messages:
             while orphans and turn.result_lines[orphans[0]] < message.first:

@@ -62,10 +62,10 @@ class AecTrajectory(Source):
         """The agent's result and the trial record, as far as they are used, what the conversation ends with, and that
         there is one."""
         conversation = sidecars.get("conversation")
-        there = {"conversation": True} if opens_conversation(next(records_in(conversation), None)) else {}
-        made = aec_context.read_context(path, sidecars) | last_reply(conversation) | there
+        presence = {"conversation": True} if opens_conversation(next(records_in(conversation), None)) else {}
+        context = aec_context.read_context(path, sidecars) | last_reply(conversation) | presence
         timed = isinstance(first, dict) and has_time(first)
-        return made if timed else made | trial_identity(made)
+        return context if timed else context | trial_identity(context)
 
     def describe_use(self, first: Any, path: str, sidecars: dict[str, Any], context: dict[str, Any]) -> dict[str, str]:
         return aec_context.describe_use(path, sidecars, context)

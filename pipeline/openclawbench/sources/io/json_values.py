@@ -69,11 +69,11 @@ def why_not_json(text: str, error: ValueError | RecursionError, start: int = 0) 
     is known."""
     try:
         DECODER.raw_decode(text, start)
-    except json.JSONDecodeError as found:
-        line = f"line {found.lineno} of the text, " if found.lineno > 1 else ""
-        return f"{found.msg} ({line}column {found.colno})"
+    except json.JSONDecodeError as cause:
+        line = f"line {cause.lineno} of the text, " if cause.lineno > 1 else ""
+        return f"{cause.msg} ({line}column {cause.colno})"
     except RecursionError:
         return TOO_DEEP
-    except ValueError as found:  # NoNumber, or an integer of more digits than Python reads
-        return str(found)
+    except ValueError as cause:  # NoNumber, or an integer of more digits than Python reads
+        return str(cause)
     return TOO_DEEP if isinstance(error, RecursionError) else str(error)

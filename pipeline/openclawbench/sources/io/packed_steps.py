@@ -37,7 +37,7 @@ class Packed:
     def __init__(self) -> None:
         self.parts: list[bytes] = []  # Parquet
         self.height = 0  # steps in them
-        self.left = 0  # rows at the head of the builder's list that are packed already
+        self.packed_rows = 0  # rows at the head of the builder's list that are packed already
         self.raw_bytes = 0
 
     def take_over(self, steps: list[Row], raw_bytes: int, rules: NormalizeRules) -> None:
@@ -46,9 +46,9 @@ class Packed:
         if self.raw_bytes < AT_ONCE:
             return
         self.raw_bytes = 0
-        self.pack(from_records(steps[self.left :], Step))
-        steps[self.left :] = kept(steps, self.left, rules)
-        self.left = len(steps)
+        self.pack(from_records(steps[self.packed_rows :], Step))
+        steps[self.packed_rows :] = trim_rows(steps, self.packed_rows, rules)
+        self.packed_rows = len(steps)
 
     def pack(self, steps: pl.DataFrame) -> None:
         """Keep steps as a part."""
@@ -59,7 +59,7 @@ class Packed:
 
     def finish(self, steps: list[Row]) -> "PackedSteps":
         """Every step, given the builder's list at the end: its rows may know by now what the packed ones did not."""
-        self.pack(from_records(steps[self.left :], Step))
+        self.pack(from_records(steps[self.packed_rows :], Step))
         later = {name: {step["step_id"]: step[name] for step in steps if step[name] is not None} for name in LATER}
         return PackedSteps(self.parts, self.height, later)
 
@@ -80,12 +80,12 @@ class PackedSteps:
         kinds = schema(Step)
         key_columns = [pl.lit(value, kinds[name]).alias(name) for name, value in key.items()]
         for name, values in self.later.items():
-            known = pl.col("step_id").replace_strict(list(values), list(values.values()), default=None)
-            key_columns.append((known if values else pl.lit(None)).cast(kinds[name]).alias(name))
+            looked_up = pl.col("step_id").replace_strict(list(values), list(values.values()), default=None)
+            key_columns.append((looked_up if values else pl.lit(None)).cast(kinds[name]).alias(name))
         return [pl.scan_parquet(part, glob=False).with_columns(key_columns) for part in self.parts]
 
 
-def kept(steps: list[Row], first: int, rules: NormalizeRules) -> list[Row]:
+def trim_rows(steps: list[Row], first: int, rules: NormalizeRules) -> list[Row]:
     """What stays of the rows from `first` on; without their texts, where those are of no use any more."""
     columns = []
     for index in range(first, len(steps)):

@@ -27,9 +27,9 @@ class Usage:
         """What an OpenClaw message says that it used."""
         if not used:
             return
-        for ours, theirs in TOKENS:
-            if (value := used.get(theirs)) is not None:
-                self.count(ours, value)
+        for counter, field in TOKENS:
+            if (value := used.get(field)) is not None:
+                self.count(counter, value)
         cost = used.get("cost")
         if isinstance(cost, dict) and (value := cost.get("total")) is not None:
             self.usd(value)

@@ -80,8 +80,8 @@ class OpenClaw(Source):
             "sidecar": f"{folder}/{name.split('.jsonl', 1)[0]}.trajectory.jsonl",
             "printed": f"{folder}/openclaw.txt",
         }
-        known = {key: value for key, value in wanted.items() if value in paths}
-        return known | find_run_artifacts(path, paths) | harbor.find_sidecars(path, paths)
+        present = {key: value for key, value in wanted.items() if value in paths}
+        return present | find_run_artifacts(path, paths) | harbor.find_sidecars(path, paths)
 
     def read_context(self, first: Any, path: str, sidecars: dict[str, Any]) -> dict[str, Any]:
         """The session's entry in the index, the sidecar's first prompt, the name that its file had at first, what a
@@ -95,21 +95,21 @@ class OpenClaw(Source):
         for name, value in (run.get("index") or {}).items():
             index = index or dict.fromkeys(RunContext.model_fields)
             index[name] = value if index[name] is None else index[name]
-        made = {"index": index, "sidecar": first_prompt(sidecars.get("sidecar")), "outcomes": run.get("outcomes")}
-        made["task"], made["run_faults"] = run.get("task"), run.get("faults")
-        made[NATIVE_NAME] = native_name(sidecars.get("printed"), session_id)
-        made[harbor.TRIAL] = harbor.trial_of(path, sidecars)
-        return {key: values for key, values in made.items() if values}
+        context = {"index": index, "sidecar": first_prompt(sidecars.get("sidecar")), "outcomes": run.get("outcomes")}
+        context["task"], context["run_faults"] = run.get("task"), run.get("faults")
+        context[NATIVE_NAME] = native_name(sidecars.get("printed"), session_id)
+        context[harbor.TRIAL] = harbor.trial_of(path, sidecars)
+        return {key: values for key, values in context.items() if values}
 
     def describe_use(self, first: Any, path: str, sidecars: dict[str, Any], context: dict[str, Any]) -> dict[str, str]:
         session_id = text_of(first.get("id")) if isinstance(first, dict) else None
-        taken = {
+        is_used = {
             "index": session_id in (sidecars.get("index") or {}),
             "sidecar": bool(context.get("sidecar")),
             "printed": NATIVE_NAME in context,
         }
         words = {"index": "run context", "sidecar": "the first prompt", "printed": "the name that the session had"}
-        used = {key: words[key] for key, value in taken.items() if value}
+        used = {key: words[key] for key, value in is_used.items() if value}
         return used | harbor.use_of(context) | describe_run_use(session_id, path, sidecars)
 
     def parse(self, content: bytes, context: dict[str, Any], rules: NormalizeRules) -> ParsedSession:
@@ -258,8 +258,8 @@ def note_branch(session: ParsedSession, counts: NamedCounts, body: list[RawLine]
         counts["duplicate_record"] = len(branch.duplicates)
     for index in branch.abandoned:
         kind = body[index].value.type
-        known = kind == "message" or kind in METADATA
-        if known:
+        is_known = kind == "message" or kind in METADATA
+        if is_known:
             counts["off_branch"] += 1
         else:
             counts.note("unknown_type:", kind)

@@ -27,25 +27,25 @@ def link_background(steps: list[Row], user_turns: list[Row], rules: NormalizeRul
     `resolved_by_user_turn`: the first turn with a notice that names it and no other, `resolved_status` what the notice
     says. One may have both.
     """
-    known = rules.background
+    background = rules.background
     if not any(is_open(details, rules) for details in all_that_may_be_open(steps, rules)):
         return  # most sessions leave nothing running: their turns need not be searched for notices
     running: dict[str, Row] = {}  # process id -> step, of what no step has ended
-    unnoticed = Unnoticed(known.short_name)
+    unnoticed = Unnoticed(background.short_name)
     turns = notices_before(user_turns, rules)
     for step in steps:
         while turns and turns[0][0] <= step["step_id"]:
             _, number, notice = turns.popleft()
             unnoticed.resolve(number, notice)
         text = step["result_details"]
-        polled = bool(running) and step["tool_name_raw"] in known.process_tools
+        polled = bool(running) and step["tool_name_raw"] in background.process_tools
         details = loads(text) if text and (polled or may_be_open(text, rules)) else {}
         status = details.get("status")
-        if status == known.running and isinstance(details.get("sessionId"), str):
-            if step["tool_name_raw"] not in known.process_tools:
+        if status == background.running and isinstance(details.get("sessionId"), str):
+            if step["tool_name_raw"] not in background.process_tools:
                 running[details["sessionId"]] = step
                 unnoticed.add(details["sessionId"], step)
-        elif status in known.awaiting and isinstance(details.get("approvalId"), str):
+        elif status in background.awaiting and isinstance(details.get("approvalId"), str):
             unnoticed.add(details["approvalId"], step)
         elif polled:
             session = loads(step["arguments"]).get("sessionId")
@@ -110,10 +110,10 @@ def may_be_open(details: str, rules: NormalizeRules) -> bool:
 
 def is_final(details: Row, text: str | None, rules: NormalizeRules) -> bool:
     """True if a process result says that the process has ended, or that it was told to."""
-    known = rules.background
+    background = rules.background
     own_text = text or ""
-    if details.get("exitCode") is not None or any(words in own_text for words in known.final_words):
+    if details.get("exitCode") is not None or any(words in own_text for words in background.final_words):
         return True
-    if re.match(known.final_text, own_text):
+    if re.match(background.final_text, own_text):
         return True
-    return details.get("status") in known.final_statuses and "sessions" not in details and "exitSignal" in details
+    return details.get("status") in background.final_statuses and "sessions" not in details and "exitSignal" in details

@@ -84,12 +84,12 @@ def cut_circles(branch: Branch, above: dict[int, int | None], before: dict[int, 
 
     Whatever goes round in a circle has a parent that stands later in it: the first such record is the one that is cut.
     """
-    seen: set[int] = set()
+    visited: set[int] = set()
     for start in above:
         path: dict[int, None] = {}
         node: int | None = start
-        while node is not None and node not in seen:
-            seen.add(node)
+        while node is not None and node not in visited:
+            visited.add(node)
             path[node] = None
             node = above[node]
         if node in path:

@@ -19,8 +19,8 @@ def lasting(records: Iterable[bytes], rules: RepairedRules) -> list[bytes]:
     values = [value_of(record) for record in records]
     body = [value for value in values if value.get("type") != "session"]
     branch = active_branch([node_of(value) for value in body])
-    kept = [body[index] for index in branch.active if does_last(body[index], rules)]
-    return [digest(value) for value in values[:1]] + [digest(as_compared(value, rules)) for value in kept]
+    lasting_records = [body[index] for index in branch.active if does_last(body[index], rules)]
+    return [digest(value) for value in values[:1]] + [digest(as_compared(value, rules)) for value in lasting_records]
 
 
 def value_of(record: bytes) -> dict[str, Any]:
@@ -54,11 +54,11 @@ def does_last(value: dict[str, Any], rules: RepairedRules) -> bool:
 
 def as_compared(value: dict[str, Any], rules: RepairedRules) -> dict[str, Any]:
     """A record without its parent, and without what a repair may change in a message."""
-    made = {key: part for key, part in value.items() if key != "parentId"}
-    if isinstance(message := made.get("message"), dict):
-        made["message"] = {key: part for key, part in message.items() if key not in rules.renamed}
-        made["message"]["content"] = content_as_compared(message, rules)
-    return made
+    compared = {key: part for key, part in value.items() if key != "parentId"}
+    if isinstance(message := compared.get("message"), dict):
+        compared["message"] = {key: part for key, part in message.items() if key not in rules.renamed}
+        compared["message"]["content"] = content_as_compared(message, rules)
+    return compared
 
 
 def content_as_compared(message: dict[str, Any], rules: RepairedRules) -> Any:

@@ -89,7 +89,7 @@ def removed(folder: Path, process: int) -> None:
 
 
 @lru_cache(maxsize=1)
-def copy_of(path: Path, known: tuple[Stamp, ...], process: int) -> PrivateCopy:
+def copy_of(path: Path, known_stamps: tuple[Stamp, ...], process: int) -> PrivateCopy:
     """The copy of a store in this state, made once a process: its sessions are asked for one by one."""
     return PrivateCopy(path)
 

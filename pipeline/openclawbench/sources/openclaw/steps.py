@@ -83,7 +83,7 @@ class StepBuilder(StepRows):
         self.run_error: str | None = None  # of the last run, if it failed and the model did nothing after it
         self.escaped = False  # a line with something written out has been seen
         self.stretch = Stretch()
-        self.said: deque[str] = deque(maxlen=rules.repeat.texts)  # the latest texts of the current user turn
+        self.recent_texts: deque[str] = deque(maxlen=rules.repeat.texts)  # the latest texts of the current user turn
         self.mirrors: list[Mirror] = []  # what is not decided yet
 
     def message(self, row: RawLine, message: Message, time: str | None) -> None:
@@ -116,7 +116,7 @@ class StepBuilder(StepRows):
             self.counts["step_result"] += 1
             return
         self.decide_mirrors()
-        self.said.clear()
+        self.recent_texts.clear()
         self.stretch.followed = True
         self.counts["user_turn_with_results" if results else "user_turn"] += 1
         self.new_turn(result_text(message, self.unknown_block) or "", row)
@@ -130,9 +130,9 @@ class StepBuilder(StepRows):
     def assistant(self, row: RawLine, message: Message, time: str | None) -> None:
         calls, thinking, text, unknown = parts_of(message)
         injected = self.injected.get(message.model or "")
-        ours = None
+        runner_text = None
         if text is not None:
-            text, ours = self.without_runner_texts(message, text, injected is not None)
+            text, runner_text = self.without_runner_texts(message, text, injected is not None)
         if injected is not None:
             self.injected_line(row, message, text, time, injected)
             return
@@ -143,7 +143,7 @@ class StepBuilder(StepRows):
             self.counts[f"injected:{self.rules.repeat.id}"] += 1
             return
         self.open_stretch(Stretch(row, message, calls, thinking, text, self.current_turn(), time))
-        self.stretch.runner_text = ours
+        self.stretch.runner_text = runner_text
         self.note_model(message)
         if message.stopReason not in FAILED and (calls or text):
             self.run_error = None
@@ -159,7 +159,7 @@ class StepBuilder(StepRows):
         self.message_index += 1
         self.stretch = stretch
         if stretch.text is not None:
-            self.said.append(stretch.text)
+            self.recent_texts.append(stretch.text)
 
     def without_runner_texts(self, message: Message, text: str, is_injected: bool) -> tuple[str | None, str | None]:
         """A message's text without the blocks that the program wrote in the agent's place, and the rule of the first of
@@ -221,7 +221,7 @@ class StepBuilder(StepRows):
         rule = self.rules.repeat
         if not has_used(message) and rule.plain(text) == rule.plain(self.stretch.text or self.last_reply or ""):
             return True
-        return rule.joins(text, self.said)
+        return rule.joins(text, self.recent_texts)
 
     def note_model(self, message: Message) -> None:
         if message.model:
@@ -269,11 +269,11 @@ class StepBuilder(StepRows):
         made_step = len(self.steps) > before
         if open_one.runner_text is not None:
             self.noise["runner_texts"] += 1
-            left = f"runner_text:{open_one.runner_text}"
+            no_step_reason = f"runner_text:{open_one.runner_text}"
         else:
-            left = "unknown_blocks_only" if open_one.unknown and not failed else "runner:no_step"
+            no_step_reason = "unknown_blocks_only" if open_one.unknown and not failed else "runner:no_step"
         reply = "step_mirrored_reply" if open_one.is_mirror else "step_reply"
-        self.counts["step_call" if executed else reply if made_step else left] += 1
+        self.counts["step_call" if executed else reply if made_step else no_step_reason] += 1
 
     def call_step(self, call: Block, result: Result | None, ambiguous: bool) -> None:
         name = clean_name(call.name)

@@ -18,15 +18,15 @@ NAMES_SAID, NAME_SAID = 12, 40  # names in a sentence, and characters of each: a
 
 
 def why_not_laid_out(connection: sqlite3.Connection) -> str | None:
-    """What is expected and what is there instead, as one sentence without its end; null for a store."""
+    """The difference between the expected tables and those of a file, without a full stop; None for a store."""
     tables = [row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")]
     if TRANSCRIPT not in tables:
         described = f"the tables {list_names(tables)}" if tables else "no table at all"
     else:
-        there = columns_of(connection, TRANSCRIPT)
-        if set(COLUMNS) <= set(there):
+        columns = columns_of(connection, TRANSCRIPT)
+        if set(COLUMNS) <= set(columns):
             return None
-        described = f"`{TRANSCRIPT}` with the columns {list_names(there)}{written_by(connection, tables)}"
+        described = f"`{TRANSCRIPT}` with the columns {list_names(columns)}{written_by(connection, tables)}"
     return f"expected {EXPECTED}; found {described}"
 
 
@@ -102,8 +102,8 @@ def read_nodes(connection: sqlite3.Connection) -> Nodes:
 
 def rows_of(connection: sqlite3.Connection) -> Iterator[Node]:
     """The rows, null for a column that this store does not have. Text that is not UTF-8 has U+FFFD in its place."""
-    there = columns_of(connection, NODES)
-    wanted = [name for name in NODE_COLUMNS if name in there]
+    columns = columns_of(connection, NODES)
+    wanted = [name for name in NODE_COLUMNS if name in columns]
     if not wanted or not is_table(connection, NODES):
         return
     casts = ", ".join(f"typeof({name}), CAST({name} AS BLOB)" for name in wanted)

@@ -68,13 +68,13 @@ class RunArtifact(Source):
         evaluations, unreadable = evaluations_in(results)
         named = named_sessions(first, tuple(value for _, value in by_kind(sidecars, TRACE)))
         sessions = [(key.removeprefix(SESSION), value) for key, value in by_kind(sidecars, SESSION)]
-        made = {
+        context = {
             "repetition": repetition(path),
             "evaluations": evaluations,
             "unreadable_evaluations": unreadable,
             "native_session": any(is_native(value, where, path, named) for where, value in sessions),
         }
-        return {key: value for key, value in made.items() if value}
+        return {key: value for key, value in context.items() if value}
 
     def describe_use(self, first: Any, path: str, sidecars: dict[str, Any], context: dict[str, Any]) -> dict[str, str]:
         return describe_outcome_use(sidecars, first["identity"])

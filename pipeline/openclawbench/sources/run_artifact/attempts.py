@@ -24,11 +24,11 @@ class Built:
 def build(document: Document, rules: NormalizeRules) -> Built:
     """Steps, user turns and counts of a whole trace. Every event is counted once."""
     executes = document.part("runner_metadata").get("tool_capable") is not False
-    given, tries = attempts(document.events)
+    inputs, tries = attempts(document.events)
     acting = next((attempt for attempt in reversed(tries) if acts(attempt)), tries[-1])
     trace = TraceBuilder(rules, executes)
     abandoned: list[dict[str, Any]] = []
-    for event in given:
+    for event in inputs:
         trace.take_input(event)
     for attempt in tries:
         if attempt is acting:

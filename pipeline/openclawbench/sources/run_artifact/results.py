@@ -72,9 +72,9 @@ def belongs(result: Result, echo: Event) -> bool:
     """True if a tool message is about the same call as a result: by id, else by tool name and equal content."""
     if result.echo is not None or result.event.kind != "tool_result":
         return False
-    ours, theirs = result.call_id, text_of(echo.metadata.get("tool_call_id"))
-    if ours is not None and theirs is not None:
-        return ours == theirs
+    result_id, echo_id = result.call_id, text_of(echo.metadata.get("tool_call_id"))
+    if result_id is not None and echo_id is not None:
+        return result_id == echo_id
     names = (result.name, text_of(echo.value.get("name")))
     return (names[0] == names[1] or None in names) and repeats(result.event, echo)
 

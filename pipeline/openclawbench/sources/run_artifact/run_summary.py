@@ -16,7 +16,7 @@ def run_summary(document: Document, built: Built) -> dict[str, Any]:
     started, ended = iso_time(timing.get("started_at")), iso_time(timing.get("completed_at"))
     errors = max(len(built.provider_errors), int(status == "provider_error"))
     messages = [*built.provider_errors, document.part("error").get("message")]
-    known = {
+    fields = {
         "provider_errors": errors,
         "stop_reason": text_of(document.part("provider").get("finish_reason")),
         "first_provider_error": next((text for message in messages if (text := text_of(message))), None),
@@ -26,8 +26,8 @@ def run_summary(document: Document, built: Built) -> dict[str, Any]:
         "ended_at": ended,
     }
     if isinstance(status, str) and status in ENDS:
-        known["end"] = ENDS[status]
-    summary = built.trace.list.run_summary([time for time in (started, ended) if time], **known)
+        fields["end"] = ENDS[status]
+    summary = built.trace.list.run_summary([time for time in (started, ended) if time], **fields)
     seconds = number_of(timing.get("duration_seconds"))
     return summary if seconds is None else summary | {"wall_time_s": seconds}
 

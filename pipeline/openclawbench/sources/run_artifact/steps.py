@@ -86,11 +86,11 @@ class TraceBuilder:
 
     def tool_message(self, event: Event) -> None:
         """The repetition of a result, counted once; where no result event has it, the result itself."""
-        known = next((result for result in self.stretch.results if belongs(result, event)), None)
-        if known is None:
+        own_result = next((result for result in self.stretch.results if belongs(result, event)), None)
+        if own_result is None:
             self.result(event)
-        elif repeats(known.event, event):
-            known.echo = event
+        elif repeats(own_result.event, event):
+            own_result.echo = event
             self.counts["repeated_result"] += 1
         else:
             self.counts["differing_result_message"] += 1

@@ -76,7 +76,7 @@ def trial_of(path: str, sidecars: dict[str, Any]) -> dict[str, Any] | None:
     error = scored.get("exception_info") or result.get("exception_info")
     verifier = scored.get("verifier_result")
     rewards = verifier.get("rewards") if isinstance(verifier, dict) else None
-    made = {
+    fields = {
         "id": text_of(result.get("id")),
         "file": RESULT,
         "task_id": text_of(result.get("task_name")),
@@ -88,7 +88,7 @@ def trial_of(path: str, sidecars: dict[str, Any]) -> dict[str, Any] | None:
         "error_message": text_of(error.get("exception_message")) if isinstance(error, dict) else None,
         "finished_at": iso_time(result.get("finished_at")),
     }
-    return {name: value for name, value in made.items() if value is not None}
+    return {name: value for name, value in fields.items() if value is not None}
 
 
 def interrupted(config: Any) -> dict[str, Any] | None:
@@ -159,8 +159,8 @@ def outcome(trial: dict[str, Any], rules: NormalizeRules) -> dict[str, Any]:
     """OracleRecord fields of the reward, without the source model and basename. An exception that is not the agent's
     own (normalize.toml) leaves the run unscored, whatever was rewarded."""
     rewards, error = trial.get("rewards") or {}, trial.get("error_type")
-    known = {name: value for name, value in rewards.items() if value is not None}
-    reward = known.get(rules.harbor.reward, next(iter(known.values())) if len(known) == 1 else None)
+    stated = {name: value for name, value in rewards.items() if value is not None}
+    reward = stated.get(rules.harbor.reward, next(iter(stated.values())) if len(stated) == 1 else None)
     scored = reward is not None and (error is None or error in rules.harbor.own_errors)
     lost = error is not None and error not in (*rules.harbor.own_errors, *rules.harbor.no_verdict)
     partial = scored and reward is not None and 0 < reward < rules.harbor.pass_from

@@ -132,8 +132,8 @@ def flags(status: Any, own_evaluations: list[dict[str, Any]], evaluations: int) 
         {row["security"] for row in own_evaluations if isinstance(row["security"], str)} - {"not_evaluated"}
     )
     several = ["several_evaluations"] if evaluations > 1 else []
-    known = isinstance(status, str) and status in ENDS
-    ended = [] if status == SUCCESS else [f"run_{status}" if known else "run_of_unknown_status"]
+    is_known = isinstance(status, str) and status in ENDS
+    ended = [] if status == SUCCESS else [f"run_{status}" if is_known else "run_of_unknown_status"]
     return [*ended, *several, *(f"security_{word[:LONGEST_WORD]}" for word in security)]
 
 

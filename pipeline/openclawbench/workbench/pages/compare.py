@@ -103,17 +103,17 @@ def difference(request: Request) -> Response:
     person.needs("auditor")
     before, after = (request.query_params.get(name, "").strip() for name in ("before", "after"))
     default = str(site.reader.path / "release" if isinstance(site.reader, DataReader) else site.reader.path)
-    found, fault = None, ""
+    changes, fault = None, ""
     if before:
         try:
             site.other(Path(before))
-            found = diff(Path(before), Path(after or default), EXAMPLES)
+            changes = diff(Path(before), Path(after or default), EXAMPLES)
         except (UsageError, UnreadableInput) as error:
             if request.state.json:
                 raise
             fault = one_line(str(error))
-    person.saw_in([pair_of(site, example) for example in examples_of(found)])
-    data = {"before": before, "after": after or default, "difference": found}
+    person.saw_in([pair_of(site, example) for example in examples_of(changes)])
+    data = {"before": before, "after": after or default, "difference": changes}
     tables = TABLES | {"fields": ("Fields that differ", FIELDS)}
     return answer(request, "diff.html", data, tables=tables, counts=RECORD_COUNTS, fault=fault)
 
@@ -220,16 +220,16 @@ def report(request: Request) -> Response:
     if name not in REPORTS:
         raise NotFound(f"{name}: there is no such report. There are: {', '.join(REPORTS)}.")
     try:
-        made = released_statistics(site) if name == "statistics" else report_of(site, name).data()
+        content = released_statistics(site) if name == "statistics" else report_of(site, name).data()
     except NotFound as error:
         if request.state.json:
             raise
-        made = {"about": one_line(str(error)), "sections": {}}
-    person.saw_in(made)
+        content = {"about": one_line(str(error)), "sections": {}}
+    person.saw_in(content)
     if request.state.json:
-        return JSONResponse(made)
+        return JSONResponse(content)
     names = REPORTS if site.desk else {"statistics": REPORTS["statistics"]}
-    return render(request, "report.html", title=REPORTS[name], name=name, report=made, names=names)
+    return render(request, "report.html", title=REPORTS[name], name=name, report=content, names=names)
 
 
 def released_statistics(site: Site) -> Row:
@@ -251,12 +251,12 @@ def report_of(site: Site, name: str) -> Report:
 
     folder = site.folder
     if name in ("audit-calibration", "audit-events"):
-        made = audit_reports(site)[name]()
-        if made is None:
+        audit = audit_reports(site)[name]()
+        if audit is None:
             raise NotFound(
                 f"{folder.root}: nothing has been reviewed. Draw a sample on the page Reviews, and review it."
             )
-        return made
+        return audit
     chosen = settings(folder)
     run = last_run_of(site)
 
@@ -296,12 +296,12 @@ def audit_reports(site: Site) -> dict[str, Callable[[], Report | None]]:
     folder = site.folder
 
     def calibration() -> Report | None:
-        found = reviews(folder, CALIBRATION)
+        collected = reviews(folder, CALIBRATION)
         samples = drawn_samples(folder, CALIBRATION, CALIBRATION.sample)
-        return calibration_audit(found, samples, drawn_rows(folder, CALIBRATION)) if found else None  # type: ignore[arg-type]
+        return calibration_audit(collected, samples, drawn_rows(folder, CALIBRATION)) if collected else None  # type: ignore[arg-type]
 
     def events() -> Report | None:
-        found = reviews(folder, EVENTS)
-        return event_audit(found, drawn_samples(folder, EVENTS, EVENTS.sample)) if found else None  # type: ignore[arg-type]
+        collected = reviews(folder, EVENTS)
+        return event_audit(collected, drawn_samples(folder, EVENTS, EVENTS.sample)) if collected else None  # type: ignore[arg-type]
 
     return {"audit-calibration": calibration, "audit-events": events}

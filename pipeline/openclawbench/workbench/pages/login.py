@@ -84,8 +84,8 @@ def add_person(path: Path, name: str, role: str, password: str) -> None:
     salt = secrets.token_hex(16)
     people[name] = {"role": role, "salt": salt, "digest": digest_of(password, salt)}
     lines = [
-        f'["{known}"]\n' + "".join(f'{field} = "{value}"\n' for field, value in entry.items())
-        for known, entry in people.items()
+        f'["{person_name}"]\n' + "".join(f'{field} = "{value}"\n' for field, value in entry.items())
+        for person_name, entry in people.items()
     ]
     write_atomic(path, ["\n".join(lines).encode()])
     path.chmod(0o600)

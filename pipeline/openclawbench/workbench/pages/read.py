@@ -78,11 +78,11 @@ def trajectories(request: Request) -> Response:
         "rows": shown.to_dicts(),
         "facets": facets(index, rows, query),
     }
-    kept = tuple((name, value) for name, value in pairs if value and name not in ("page", "format"))
+    filters = tuple((name, value) for name, value in pairs if value and name not in ("page", "format"))
     context = {
         "query": query,
         "columns": query.columns if "columns" in request.query_params else filled(index, query.columns),
-        "address": Address("/t", kept),
+        "address": Address("/t", filters),
         "all_columns": list(COLUMNS),
         "titles": TITLES,
         "names": FACETS,
@@ -106,9 +106,9 @@ def trajectory(request: Request) -> Response:
     both = against is not None or request.query_params.get("pass") == "both"
     title = "Second pass"
     if against is not None:
-        other = site.other(Path(against))
-        title = f"Label of {other.path.resolve().name}"
-        row = row | {"second_label": other.trajectory(*key)["label"]}
+        compared = site.other(Path(against))
+        title = f"Label of {compared.path.resolve().name}"
+        row = row | {"second_label": compared.trajectory(*key)["label"]}
     page = page_of(row, both)
     differing = label_differences(row["label"], row["second_label"]) if both else []
     reviews = [] if site.desk is None else site.desk.reviews_of(*key)

@@ -55,7 +55,7 @@ def queue(request: Request) -> Response:
             "source_model": entry.drawn.source_model,
             "step_id": getattr(entry.drawn, "step_id", None),
             "num_steps": getattr(entry.drawn, "num_steps", None),
-            "state": "seen" if seen(person, entry) else entry.state,
+            "state": "seen" if has_seen(person, entry) else entry.state,
             "reviewed_at": entry.mine.reviewed_at if entry.mine else None,
         }
         for entry in rows
@@ -67,7 +67,7 @@ def queue(request: Request) -> Response:
     return answer(request, "queue.html", data, form=form, blind=blind)
 
 
-def seen(person: Person, entry: QueueRow) -> bool:
+def has_seen(person: Person, entry: QueueRow) -> bool:
     """True for a blind row whose label this person has seen: on a page, or after settling it."""
     if entry.settled:
         return True
@@ -101,7 +101,7 @@ def drawn_page(
     mine = entry.mine
     rows = desk.queue(sample, person.name)
     place = next(index for index, entry in enumerate(rows) if entry.drawn.row == row)
-    done = sum(entry.state == "done" for entry in rows)
+    finished = sum(entry.state == "done" for entry in rows)
     gone = None
     try:
         trajectory = open_drawn(site.reader, person, record)
@@ -117,7 +117,7 @@ def drawn_page(
         "fault": fault,
         "place": place + 1,
         "of": len(rows),
-        "done": done,
+        "done": finished,
         "last": saved_last(desk, form, sample, request.query_params.get("last"), person),
         "taxonomy": Taxonomy.load().subtypes,
         "meanings": EVENT_WORDS,
@@ -192,7 +192,7 @@ def submit(request: Request, form: FormData) -> Response:
 def next_row(site: Site, person: Person, sample: str) -> str | None:
     """The next open row of this person."""
     rows = site.reviews.queue(sample, person.name)
-    return next((entry.drawn.row for entry in rows if entry.state == "open" and not seen(person, entry)), None)
+    return next((entry.drawn.row for entry in rows if entry.state == "open" and not has_seen(person, entry)), None)
 
 
 def disagree(request: Request, form: FormData) -> Response:
@@ -300,7 +300,7 @@ def adjudicate_row(request: Request) -> Response:
     person.needs("adjudicator", "auditor")
     sample, row = request.path_params["sample"], request.path_params["row"]
     record = site.reviews.row(sample, row)
-    people = next((people for known, people in site.reviews.disputed(sample) if known.row == row), [])
+    people = next((people for sample_row, people in site.reviews.disputed(sample) if sample_row.row == row), [])
     not_own(person, site.reviews.logs[CALIBRATION.name].of(sample, row))
     own = [r for r in site.reviews.logs[CALIBRATION.name].of(sample, row) if r.adjudication]
     trajectory = open_drawn(site.reader, person, record)

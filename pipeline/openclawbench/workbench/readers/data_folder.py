@@ -13,8 +13,8 @@ import polars as pl
 
 from openclawbench.base.terminal import one_line
 from openclawbench.errors import NotFound, OpenClawBenchError
-from openclawbench.inspect.explain.explain import Known, explain_steps
-from openclawbench.inspect.find import Key, fresh, has_for, known
+from openclawbench.inspect.explain.explain import TrajectoryTables, explain_steps
+from openclawbench.inspect.find import Key, fresh, has_for, trajectory_keys
 from openclawbench.inspect.raw_records import raw_records
 from openclawbench.intake.intake import Intake
 from openclawbench.records.fulltax import Annotation
@@ -39,19 +39,19 @@ TABLES: tuple[type[Record], ...] = (Trajectory, TraceSummaryRow, Fused, Risk, An
 SHOWN = (*TABLES, Onset, Step, Evidence, PASS2[Annotation])  # on the page of a trajectory
 
 
-class Rows(Known):
+class Rows(TrajectoryTables):
     """The rows of one trajectory, each table read once."""
 
     def rows(self, record: type[Record]) -> list[Row]:
-        kept: dict[type[Record], list[Row]] = self.__dict__.setdefault("kept", {})
-        if record not in kept:
-            kept[record] = super().rows(record)
-        return kept[record]
+        cache: dict[type[Record], list[Row]] = self.__dict__.setdefault("cache", {})
+        if record not in cache:
+            cache[record] = super().rows(record)
+        return cache[record]
 
     def read(self, *records: type[Record]) -> None:
         """Read tables at once; those that are not there are left out."""
-        kept: dict[type[Record], list[Row]] = self.__dict__.setdefault("kept", {})
-        wanted = [record for record in records if record not in kept and has_for(self.run, record, self.key)]
+        cache: dict[type[Record], list[Row]] = self.__dict__.setdefault("cache", {})
+        wanted = [record for record in records if record not in cache and has_for(self.run, record, self.key)]
         model, name, shard = self.key
         frames = [
             self.run.data.scan(record, {shard: self.run.keys[record][shard]}).filter(
@@ -60,7 +60,7 @@ class Rows(Known):
             for record in wanted
         ]
         for record, frame in zip(wanted, pl.collect_all(frames), strict=True):
-            kept[record] = frame.to_dicts()
+            cache[record] = frame.to_dicts()
 
     def row(self, record: type[Record]) -> Row | None:
         """Its only row of a table; None if the table is not there for it."""
@@ -136,7 +136,7 @@ class DataReader(Reader):
     @cached_property
     def keys(self) -> Mapping[tuple[str, str], Key]:
         try:
-            return {key[:2]: key for key in known(self.run)}
+            return {key[:2]: key for key in trajectory_keys(self.run)}
         except NotFound:
             return {}
 

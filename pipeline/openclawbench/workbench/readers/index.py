@@ -135,29 +135,34 @@ def read_query(parameters: Iterable[tuple[str, str]]) -> Query:
 
 def conditions(query: Query) -> dict[str, pl.Expr]:
     """Filter -> its expression."""
-    found = {
+    expressions = {
         name: pl.col(name).is_in([value for value in chosen if value != NONE])
         | (pl.col(name).is_null() & pl.lit(NONE in chosen))
         for name, chosen in query.values.items()
     }
     if query.text:
         words = pl.concat_str(["source_model", "trajectory_id", "task_id"], separator="/", ignore_nulls=True)
-        found["q"] = words.str.to_lowercase().str.contains(query.text.lower(), literal=True)
+        expressions["q"] = words.str.to_lowercase().str.contains(query.text.lower(), literal=True)
         if query.in_steps:
-            found["q"] |= pl.col(HIT).is_not_null()
+            expressions["q"] |= pl.col(HIT).is_not_null()
     if query.only_picked:
-        found["selection"] = pl.concat_str(TRAJECTORY_KEY, separator="/").is_in(sorted(query.picked))
-    return {name: expression.fill_null(False) for name, expression in found.items()}
+        expressions["selection"] = pl.concat_str(TRAJECTORY_KEY, separator="/").is_in(sorted(query.picked))
+    return {name: expression.fill_null(False) for name, expression in expressions.items()}
 
 
-def kept(index: pl.DataFrame, conditions: Mapping[str, pl.Expr]) -> pl.DataFrame:
+def matching_rows(index: pl.DataFrame, conditions: Mapping[str, pl.Expr]) -> pl.DataFrame:
     """The rows that every condition holds for."""
     return index.filter(*conditions.values()) if conditions else index
 
 
+def without(conditions: Mapping[str, pl.Expr], name: str) -> dict[str, pl.Expr]:
+    """The conditions of all filters but one."""
+    return {facet: condition for facet, condition in conditions.items() if facet != name}
+
+
 def selected(index: pl.DataFrame, query: Query) -> pl.DataFrame:
     """The rows that the filters leave, in the order of `index`, which is sorted by key."""
-    return kept(index, conditions(query))
+    return matching_rows(index, conditions(query))
 
 
 def in_order(rows: pl.DataFrame, query: Query, start: int = 0, count: int | None = None) -> pl.DataFrame:
@@ -191,11 +196,10 @@ def facets(index: pl.DataFrame, rows: pl.DataFrame, query: Query) -> dict[str, l
 
     `rows`: what all filters leave of `index`.
     """
-    known = conditions(query)
-    counted = count_values(rows, [name for name in FACETS if name not in known])
+    expressions = conditions(query)
+    counted = count_values(rows, [name for name in FACETS if name not in expressions])
     for name in query.values:
-        others = {facet: condition for facet, condition in known.items() if facet != name}
-        counted |= count_values(kept(index, others), [name])
+        counted |= count_values(matching_rows(index, without(expressions, name)), [name])
     counts: dict[str, list[dict[str, Any]]] = {}
     for name in FACETS:
         chosen = query.values.get(name, ())
@@ -220,11 +224,8 @@ def count_values(rows: pl.DataFrame, names: list[str]) -> dict[str, dict[str, in
 
 def ways_out(index: pl.DataFrame, query: Query) -> list[dict[str, Any]]:
     """Where nothing matches: each filter that could go, and the rows that would then be there."""
-    known = conditions(query)
-    return [
-        {"filter": name, "rows": kept(index, {other: known[other] for other in known if other != name}).height}
-        for name in known
-    ]
+    expressions = conditions(query)
+    return [{"filter": name, "rows": matching_rows(index, without(expressions, name)).height} for name in expressions]
 
 
 def containing(rows: pl.LazyFrame, text: str) -> pl.DataFrame:
@@ -282,9 +283,9 @@ def finished(rows: pl.LazyFrame, verdicts: Mapping[tuple[str, str], str]) -> pl.
         orient="row",
     )
     joined = rows.join(human.lazy(), on=TRAJECTORY_KEY, how="left")
-    there = set(joined.collect_schema())
-    missing = [pl.lit(None, kind).alias(name) for name, kind in COLUMNS.items() if name not in there]
+    present = set(joined.collect_schema())
+    missing = [pl.lit(None, kind).alias(name) for name, kind in COLUMNS.items() if name not in present]
     same = (pl.col("label") == pl.col("second_label")) & pl.col("subtype").eq_missing(pl.col("second_subtype"))
     compared = pl.when(pl.col("second_label").is_null()).then(None).when(same).then(pl.lit("same"))
-    whole = joined.with_columns(missing).with_columns(second_pass=compared.otherwise(pl.lit("differs")))
-    return whole.select(pl.col(name).cast(kind) for name, kind in COLUMNS.items()).sort(TRAJECTORY_KEY).collect()
+    complete = joined.with_columns(missing).with_columns(second_pass=compared.otherwise(pl.lit("differs")))
+    return complete.select(pl.col(name).cast(kind) for name, kind in COLUMNS.items()).sort(TRAJECTORY_KEY).collect()

@@ -36,15 +36,15 @@ def quotes_of(trajectory: Row, label: Row | None) -> list[Quote]:
     steps = {step["step_id"]: step for step in trajectory["steps"]}
     turns = {turn["user_turn"]: turn for turn in trajectory["user_turns"]}
     return [
-        Quote(number, row["step_id"], row["field"], row["quote"], *found(trajectory, steps, turns, row))
+        Quote(number, row["step_id"], row["field"], row["quote"], *check_quote(trajectory, steps, turns, row))
         for number, row in enumerate(cited, 1)
     ]
 
 
-def found(
+def check_quote(
     trajectory: Row, steps: dict[int, Row], turns: dict[int, Row], row: Row
 ) -> tuple[str, tuple[int, int] | None]:
-    """The check of a quote and its span."""
+    """Whether a quote stands where it should, and its span in code points."""
     quote, number = row["quote"], row["step_id"]
     if row["field"] == "user_turn":
         return in_text(turns[number]["text"], quote) if number in turns else (ABSENT, None)

@@ -61,8 +61,8 @@ def marked(text: str, marks: Sequence[TextMark] = (), fold: int | None = FOLD) -
     head = spans(text[:cut], inside)
     if cut == len(text):
         return head
-    left = f"{len(text) - cut:,} more characters"
-    return head + Markup('<details class="more"><summary>{}</summary>{}</details>').format(left, spans(text[cut:], ()))
+    rest = f"{len(text) - cut:,} more characters"
+    return head + Markup('<details class="more"><summary>{}</summary>{}</details>').format(rest, spans(text[cut:], ()))
 
 
 def spans(text: str, marks: Sequence[TextMark]) -> Markup:
@@ -98,12 +98,12 @@ def runs(text: str) -> Markup:
     """The text, with long runs of one letter or of base64 folded."""
     parts, last = [], 0
     for hit in RUN.finditer(text):
-        left = f"{hit.end() - hit.start():,} characters without a space"
+        length = f"{hit.end() - hit.start():,} characters without a space"
         beginning = visible(hit[0][:40])
         parts += [
             visible(text[last : hit.start()]),
             Markup('<details class="run"><summary>{}… {}</summary>{}</details>').format(
-                beginning, left, visible(hit[0])
+                beginning, length, visible(hit[0])
             ),
         ]
         last = hit.end()

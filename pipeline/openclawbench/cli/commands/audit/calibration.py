@@ -108,8 +108,8 @@ def print_calibration(report: Report, console: Console) -> None:
         facts = section.facts
         low, high = facts["kappa_low"], facts["kappa_high"]
         chance = "has no value" if facts["kappa"] is None else f"{facts['kappa']:.3f} ({low:.3f} to {high:.3f})"
-        left = facts["corpus_agreement_leaves_out"]
-        without = f", which leaves out {left}" if left else ""
+        left_out = facts["corpus_agreement_leaves_out"]
+        without = f", which leaves out {left_out}" if left_out else ""
         share = percent(facts["corpus_agreement_share"])
         console.print(f"Cohen's kappa {chance}; weighted to the corpus: {share}{without}\n")
     if report.notice:
@@ -127,6 +127,6 @@ def print_disagreements(section: Section, console: Console) -> None:
         for row in shown
     ]
     console.print(table(section.title, ["trajectory", *columns, "stages"], rows))
-    left = len(section.rows) - len(shown)
-    more = f"{left} more are in the report. " if left else ""
+    remaining = len(section.rows) - len(shown)
+    more = f"{remaining} more are in the report. " if remaining else ""
     console.print(f"{more}Read one with `openclawbench explain ID`, or in the workbench.\n")

@@ -98,36 +98,36 @@ def import_(
     form = form_of(file, rows)
     signed, digest = Signature(reviewer, reviewed_at), hashlib.sha256(content).hexdigest()
     with folder.reviewing():
-        done = check(form, rows, drawn_rows(folder, form), signed, digest, AuditRules.load())
-        added = add_reviews(folder, form, done.reviews)
+        checked = check(form, rows, drawn_rows(folder, form), signed, digest, AuditRules.load())
+        added = add_reviews(folder, form, checked.reviews)
         everybody = [review.reviewer for review in reviews(folder, form)]
-    names_in_file = {review.reviewer for review in done.reviews}
+    names_in_file = {review.reviewer for review in checked.reviews}
     doubtful = [spellings for spellings in similar_names(everybody) if names_in_file.intersection(spellings)]
     for spellings in doubtful:
         names = " and ".join(map(repr, spellings))
         errors().print(one_line(f"{file}: {names} count as different reviewers; give one person one spelling"))
-    for fault in done.faults:
+    for fault in checked.faults:
         place = file if fault.line is None else f"{file}:{fault.line}"
         errors().print(one_line(f"{place}: {fault.reason}: {fault.message}{fault.location}"))
     counts: dict[str, Any] = {
-        "rows": done.rows,
+        "rows": checked.rows,
         "added": added.records,
         "replaced": added.replaced,
-        "already_there": len(done.reviews) - added.records,
-        "not_reviewed": done.not_reviewed,
-        "at_fault": done.at_fault,
-        "missing": done.missing,
+        "already_there": len(checked.reviews) - added.records,
+        "not_reviewed": checked.not_reviewed,
+        "at_fault": checked.at_fault,
+        "missing": checked.missing,
     }
     records = folder.review_file(form.file)
     if json_out:
         summary = {"kind": form.name, "records": str(records) if records.exists() else None}
-        faults = {"faults": [vars(fault) for fault in done.faults], "reviewers_alike": doubtful}
+        faults = {"faults": [vars(fault) for fault in checked.faults], "reviewers_alike": doubtful}
         print(json.dumps(summary | counts | faults, indent=1))
     else:
         output().print(", ".join(f"{name.replace('_', ' ')}: {sheet_rows}" for name, sheet_rows in counts.items()))
         stand = f"verdicts stand in {records}" if records.exists() else "no verdict was taken over"
         output().print(safe(f"{stand}; no label was changed"))
-    if done.faults:
+    if checked.faults:
         raise typer.Exit(NEEDS_A_PERSON)
 
 

@@ -96,7 +96,7 @@ def plan(
     rows = list({task["task_id"]: task for task in answer["tasks"]}.values())
     if not rows:
         raise UsageError("no task is left for the plan.")
-    made = Plan(
+    collection_plan = Plan(
         evaluator=f"bfcl-eval {answer['version']}",
         source_models=source_models(models, str(sources or "the options")),
         tasks=[
@@ -104,21 +104,21 @@ def plan(
             for task in sampled(rows, sample, seed)
         ],
     )
-    path = write_plan(DataFolder(data).root / FOLDER, made)
-    counts = {"tasks": len(made.tasks), "sessions": made.size, "plan": str(path)}
+    path = write_plan(DataFolder(data).root / FOLDER, collection_plan)
+    counts = {"tasks": len(collection_plan.tasks), "sessions": collection_plan.size, "plan": str(path)}
     if json_out:
         print(json.dumps(counts | {"unknown": answer["unknown"], "unsupported": answer["unsupported"]}, indent=1))
         return
-    subsets = sorted({task.subset for task in made.tasks})
-    body = [[subset, sum(task.subset == subset for task in made.tasks)] for subset in subsets]
+    subsets = sorted({task.subset for task in collection_plan.tasks})
+    body = [[subset, sum(task.subset == subset for task in collection_plan.tasks)] for subset in subsets]
     output().print(table(None, ["category", "tasks"], body))
-    for source in made.source_models:
+    for source in collection_plan.source_models:
         output().print(
             f"source model {safe(source.name)}: {safe(source.endpoint_host)}, {safe(source.model)}, "
             f"mode {source.mode}, {pluralize(source.attempts, 'attempt')}",
             highlight=False,
         )
-    output().print(f"{pluralize(made.size, 'session')} to collect; plan: {safe(str(path))}", highlight=False)
+    output().print(f"{pluralize(collection_plan.size, 'session')} to collect; plan: {safe(str(path))}", highlight=False)
 
 
 def models_of(
@@ -174,23 +174,23 @@ def run(
     from openclawbench.collect.run import Options, collect, forecast
     from openclawbench.collect.serve import require_mcp
 
-    collection, made = opened(data)
+    collection, collection_plan = opened(data)
     if is_dry_run:
-        print_forecast(forecast(made, collection.ended(), concurrency), concurrency, json_out)
+        print_forecast(forecast(collection_plan, collection.ended(), concurrency), concurrency, json_out)
         return
     if not allow_network and not can_isolate():
         raise UsageError(
             "this machine lets no process be cut off from the network (it needs Linux with user namespaces), so the "
             "agents would have yours. Run it where that does no harm, and say --allow-network."
         )
-    warn_before_first_run(collection, made, allow_network)
+    warn_before_first_run(collection, collection_plan, allow_network)
     require_mcp()
     installed = find_openclaw(openclaw, node)
     if installed.version not in TRIED:
         warn(f"OpenClaw {installed.version} was not tried; {' and '.join(TRIED)} were.")
     options = Options(concurrency, timeout, budget_usd, budget_tokens, allow_network)
     with CollectProgress(quiet=json_out) as shown:
-        progress = collect(collection, made, installed, find_bfcl(bfcl), options, shown.update)
+        progress = collect(collection, collection_plan, installed, find_bfcl(bfcl), options, shown.update)
     if json_out:
         print(
             json.dumps({"sessions": progress.total, "collected": progress.done, "infra_errors": progress.infra_errors})
@@ -205,9 +205,9 @@ def run(
         raise typer.Exit(NEEDS_A_PERSON)
 
 
-def warn_before_first_run(collection: "Collection", made: Plan, has_network: bool) -> None:
+def warn_before_first_run(collection: "Collection", collection_plan: Plan, has_network: bool) -> None:
     """What agents can do to this machine: at length before anything was collected, and in a line later."""
-    if not any(source.mode == "own_tools" for source in made.source_models):
+    if not any(source.mode == "own_tools" for source in collection_plan.source_models):
         return
     network = "and your network" if has_network else "and no network but the endpoint"
     warn(f"mode own-tools: the agents run commands of their own as your user, with its files {network}.")
@@ -219,16 +219,16 @@ def warn_before_first_run(collection: "Collection", made: Plan, has_network: boo
         )
 
 
-def print_forecast(left: dict[str, Any], concurrency: int, json_out: bool) -> None:
+def print_forecast(estimate: dict[str, Any], concurrency: int, json_out: bool) -> None:
     """What is left."""
     if json_out:
-        print(json.dumps(left, indent=1))
+        print(json.dumps(estimate, indent=1))
         return
-    output().print(f"{left['left']} of {pluralize(left['sessions'], 'session')} left", highlight=False)
-    if left["measured"]:
+    output().print(f"{estimate['left']} of {pluralize(estimate['sessions'], 'session')} left", highlight=False)
+    if estimate["measured"]:
         output().print(
-            f"from {left['measured']} measured: {left['hours']} hours with {concurrency} processes, "
-            f"{left['tokens']} tokens, {left['usd']} USD",
+            f"from {estimate['measured']} measured: {estimate['hours']} hours with {concurrency} processes, "
+            f"{estimate['tokens']} tokens, {estimate['usd']} USD",
             highlight=False,
         )
     else:
@@ -258,10 +258,10 @@ def score_(
     from openclawbench.collect.score import score as evaluate
 
     python = find_bfcl(bfcl)
-    converted, made, folders = converted_of(data, raw)
+    converted, collection_plan, folders = converted_of(data, raw)
     version, rows = evaluate(converted, python)
-    if f"bfcl-eval {version}" != made.evaluator:
-        warn(f"the tasks were read with {made.evaluator} and scored with bfcl-eval {version}.")
+    if f"bfcl-eval {version}" != collection_plan.evaluator:
+        warn(f"the tasks were read with {collection_plan.evaluator} and scored with bfcl-eval {version}.")
     if json_out:
         print(json.dumps(as_json(converted) | {"evaluator": version, "scores": rows}, indent=1))
         return
@@ -280,15 +280,15 @@ def converted_of(data: Path, raw: Path | None) -> "tuple[Converted, Plan, tuple[
     """Convert into the data folder's raw/ and oracle/."""
     from openclawbench.collect.convert import convert
 
-    collection, made = opened(data)
+    collection, collection_plan = opened(data)
     folders = (raw or data / "raw", data / "oracle")
-    return convert(collection, made, *folders, keys_if_set(made)), made, folders
+    return convert(collection, collection_plan, *folders, keys_if_set(collection_plan)), collection_plan, folders
 
 
-def keys_if_set(made: Plan) -> dict[str, str | None]:
+def keys_if_set(collection_plan: Plan) -> dict[str, str | None]:
     """Source model -> its key, null where it is not in the environment now."""
-    keys = {source.name: source.key for source in made.source_models}
-    for source in made.source_models:
+    keys = {source.name: source.key for source in collection_plan.source_models}
+    for source in collection_plan.source_models:
         if source.api_key_env and not source.key:
             warn(f"{source.api_key_env} is not set; sessions of {source.name} are not searched for their key.")
     return keys

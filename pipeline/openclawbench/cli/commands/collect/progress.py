@@ -23,8 +23,8 @@ def line_of(progress: "Progress") -> str:
     """One line: collected of all, rate, time left, cost, failures."""
     parts = [f"{progress.done} of {progress.total} sessions"]
     if progress.done > progress.begun_with:
-        left = (progress.total - progress.done) / progress.rate
-        parts += [f"{progress.rate * 60:.1f} a minute", f"{left / 60:.0f} min left"]
+        remaining_s = (progress.total - progress.done) / progress.rate
+        parts += [f"{progress.rate * 60:.1f} a minute", f"{remaining_s / 60:.0f} min left"]
     parts += [f"{progress.tokens} tokens", f"{progress.usd:.2f} USD"]
     if progress.infra_errors:
         parts.append(f"{progress.infra_errors} ended by the infrastructure")

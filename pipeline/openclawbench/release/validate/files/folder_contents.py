@@ -103,11 +103,11 @@ def check_known(
         if provenance
         else {}
     )
-    known = {*PLAIN_NAMES, *prompts, *names_of(models)}
+    expected = {*PLAIN_NAMES, *prompts, *names_of(models)}
     detector = Detector(rules)
     present = set(names_in(root))
     for name in sorted(present):
-        if is_known(name, known) or (provenance is None and name.startswith("prompts/")):
+        if is_known(name, expected) or (provenance is None and name.startswith("prompts/")):
             continue
         findings.add("file_unknown", name, "does not belong to a release, and no other check reads it. Remove it")
         for kind, line in keys_in(root / name, detector):
@@ -140,15 +140,15 @@ def names_of(models: list[str]) -> Iterator[str]:
         yield from (f"{ROOT}/{model}/{name}" for name in (*LINE_FILES, *RAW_FILES, MODEL_SUMMARY))
 
 
-def is_known(name: str, known: set[str]) -> bool:
+def is_known(name: str, expected: set[str]) -> bool:
     """True for a file of a release. Other checks decide which pictures and Parquet files belong to it."""
-    if name in known or name.startswith(f"{FOLDER}/"):
+    if name in expected or name.startswith(f"{FOLDER}/"):
         return True
     if match := ENDING.fullmatch(name):
-        return match[1] in known
+        return match[1] in expected
     shard = SHARD.search(name)
     table = f"{name[: shard.start()]}.jsonl" if shard and shard.end() == len(name) else ""
-    return table in known and table.rpartition("/")[2] in TABLES
+    return table in expected and table.rpartition("/")[2] in TABLES
 
 
 def keys_in(path: Path, detector: Detector) -> Iterator[tuple[str, int]]:

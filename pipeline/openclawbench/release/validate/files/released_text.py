@@ -53,9 +53,10 @@ def reported(where: str, scan: TextScan, rules: PrivacyRules) -> list[dict[str, 
     """One row per kind of find that the release may hold; `where`: text | paths."""
     groups = rules.groups("report") | {"redacted"}
     rows = [row for row in scan.table() if row["group"] in groups]
-    known = groups | rules.blocked_in_names()
+    reported_groups = groups | rules.blocked_in_names()
     return [
-        {"where": where, **row} for row in (*rows, *(row for row in rows_of(scan.names) if row["group"] not in known))
+        {"where": where, **row}
+        for row in (*rows, *(row for row in rows_of(scan.names) if row["group"] not in reported_groups))
     ]
 
 

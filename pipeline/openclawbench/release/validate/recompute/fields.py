@@ -232,5 +232,5 @@ def basis_of(lines: list[Line[Master]], index: Mapping[Key, RecordIndexRow]) -> 
     """LabelBasis rows of released records."""
     masters = from_records([line.value for line in lines], Master)
     partial = [PARTIAL if line.key in index and index[line.key].partial_trial else None for line in lines]
-    known = masters.with_columns(completeness=pl.Series(partial, dtype=pl.String))
-    return from_records(basis(known.lazy()).collect().to_dicts(), LabelBasis).to_dicts()
+    with_completeness = masters.with_columns(completeness=pl.Series(partial, dtype=pl.String))
+    return from_records(basis(with_completeness.lazy()).collect().to_dicts(), LabelBasis).to_dicts()
