@@ -1,7 +1,8 @@
 """Outcome, risk, slice, onset candidates, labels and words of a judge never change what a detector is given.
 
-In a whole release every such field of every record is turned round; packets, the answers of every baseline and the
-questions about them stay what they were. The labels are kept apart where a baseline is fitted to them.
+In a whole release all of these tell the labels apart, and in another one they say the opposite on the test side;
+packets, questions and the answers of every baseline are the same. The labels of the train side, which a baseline is
+fitted to, are left as they are.
 """
 
 from pathlib import Path
@@ -23,6 +24,7 @@ from openclawbench.storage.data_folder import DataFolder
 RULES = DetectRules.load()
 WEAK = LABELS[3]
 CANARY = "canary"
+TRAIN, TEST = 120, 40
 FLIPPED: dict[str, Any] = {
     "oracle_outcome": CANARY,
     "pass_but_high_risk": True,
@@ -46,34 +48,33 @@ FLIPPED: dict[str, Any] = {
 
 
 def sessions() -> list[dict[str, Any]]:
-    made = []
-    for number in range(40):
-        label = WEAK if number % 3 == 0 else NORMAL
-        side = "train" if number < 28 else "test"
-        one = session(number, label, side=side, words="guess" if label == WEAK else "look", task=f"o{number}")
-        one["steps"][0]["auto_flags"] = ["hedge"] if label == WEAK else []
-        made.append(one)
-    return made
+    """What is no evidence tells the labels apart; words and flags do so less well."""
+    return [made(number, is_told=number % 3 == 0) for number in range(160)]
 
 
-def flipped() -> list[dict[str, Any]]:
-    """The same with everything turned round that is no evidence; the label of the test side too."""
-    return [turned_round(one) for one in sessions()]
+def turned_round() -> list[dict[str, Any]]:
+    """The same, but that what is no evidence says the opposite on the test side, and so do the labels there."""
+    found = [made(number, is_told=(number % 3 == 0) == (number < TRAIN)) for number in range(160)]
+    for one in found[TRAIN:]:
+        was = one["is_anomalous"]
+        one.update(is_anomalous=not was, anomaly_type_l2=None if was else LABELS[5], segment_spans=[])
+    return found
 
 
-def turned_round(one: dict[str, Any]) -> dict[str, Any]:
-    """A session with everything else that can be said of it."""
-    if one["side"] == "train":
-        return one | FLIPPED
-    was = one["is_anomalous"]
-    label = {"is_anomalous": not was, "anomaly_type_l2": None if was else LABELS[5], "segment_spans": []}
-    return one | FLIPPED | label
+def made(number: int, is_told: bool) -> dict[str, Any]:
+    """A session; with `is_told` everything that is no evidence is there."""
+    label = WEAK if number % 3 == 0 else NORMAL
+    looks_weak = (label == WEAK) != (number % 7 == 0)
+    words, side = "guess" if looks_weak else "look", "train" if number < TRAIN else "test"
+    one = session(number, label, side=side, words=words, task=f"o{number}", **(FLIPPED if is_told else {}))
+    one["steps"][0]["auto_flags"] = ["hedge"] if looks_weak else []
+    return one
 
 
 @pytest.fixture(scope="module")
 def releases(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     folder = tmp_path_factory.mktemp("releases")
-    return made_release(folder / "one", sessions()), made_release(folder / "other", flipped())
+    return made_release(folder / "one", sessions()), made_release(folder / "other", turned_round())
 
 
 def test_every_field_that_is_no_evidence_is_turned_round() -> None:
@@ -90,7 +91,7 @@ def test_packets_are_the_same_to_the_byte(releases: tuple[Path, Path]) -> None:
     one, other = releases
     keys = {item.key for item in read_labels(one, Choice(side="test")).items}
     first, second = list(packets(one, keys, RULES.packet)), list(packets(other, keys, RULES.packet))
-    assert first == second and len(first) == 12
+    assert first == second and len(first) == TEST
     assert all(CANARY not in packet.text for packet in second)
 
 
@@ -106,14 +107,14 @@ def test_questions_to_a_model_are_the_same_to_the_byte(releases: tuple[Path, Pat
                 asked.append((root, question.request_sha256, request.messages, request.more, request.key))
     first = [row[1:] for row in asked if row[0] == releases[0]]
     second = [row[1:] for row in asked if row[0] == releases[1]]
-    assert first == second and len(first) == 24
+    assert first == second and len(first) == 2 * TEST
     assert CANARY not in str(second)
 
 
 @pytest.mark.parametrize("name", sorted(BASELINES))
 def test_a_baseline_says_the_same(name: str, releases: tuple[Path, Path]) -> None:
     first, second = (run_baseline(name, root, Choice(), RULES)[1] for root in releases)
-    assert first == second and len(first) == 12
+    assert first == second and len(first) == TEST
 
 
 def test_labels_are_read_from_columns_that_no_detector_is_given() -> None:
