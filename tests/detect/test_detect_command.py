@@ -99,6 +99,35 @@ def test_what_is_wrong_is_said_to_people_too(release: Path, tmp_path: Path) -> N
     assert "\u001b" not in ended.err + ended.text
 
 
+def test_numbers_that_are_none_are_not_used(release: Path, tmp_path: Path) -> None:
+    rows: list[Any] = truth(release)
+    bad = {"cost_usd": float("nan"), "prompt_tokens": -5, "probability_mass": float("inf")}
+    rows[0] |= bad | {"onset": 10**30, "span": {"start_step": 5, "end_step": 1}}
+    (card,) = scored(release, written(tmp_path / "p.jsonl", rows))
+    assert card["compared"]["faults"] == {"number": 3} and card["compared"]["compared"] == 30
+    assert card["cost_usd"] == 0.0 and card["tokens"] == 0
+    assert call("detect", "score", tmp_path / "p.jsonl", "--release", release).status == 0
+
+
+def test_a_hostile_provenance_reaches_no_terminal_and_no_markup(release: Path, tmp_path: Path) -> None:
+    data, evil = tmp_path / "data", "evil\u001b[2J|`x`\n# big"
+    assert call("detect", "baseline", "majority", "--release", release, "--data", data).status == 0
+    (path,) = (data / "detect" / "predictions").glob("*.jsonl")
+    beside = path.with_name("majority.accepted.default.test.provenance.json")
+    made = json.loads(beside.read_text())
+    named = ("detector", "model", "endpoint", "release_sha256", "program_version", "date")
+    made |= dict.fromkeys(named, evil)
+    made["trained_on"] |= {"pool": evil, "cut": evil, "side": evil}
+    beside.write_text(json.dumps(made))
+    ended = call("detect", "table", path, "--release", release, "--data", data)
+    shown = call("detect", "score", path, "--release", release)
+    assert ended.status == shown.status == 0
+    page = (data / "detect" / "table" / "detectors.md").read_text()
+    for text in (ended.text, ended.err, shown.text, shown.err, page):
+        assert "\u001b" not in text and "\n# big" not in text
+    assert "|`x`" not in page
+
+
 def test_predictions_made_over_another_release_are_compared_by_their_trajectories(
     release: Path, tmp_path: Path
 ) -> None:

@@ -44,6 +44,7 @@ DEFAULTS: dict[str, Any] = {  # of fields that a file of somebody else's may lac
     "cost_usd": 0.0,
     "request_id": None,
 }
+COUNTED = ("probability_mass", "cost_usd", "prompt_tokens", "completion_tokens", "characters_left_out")
 NO_FILE, OTHER_DIGEST = "has no provenance file", "is not the file that its provenance describes"
 
 
@@ -52,7 +53,7 @@ class RowFault:
     """A line that cannot be used, or not as it is."""
 
     line: int
-    reason: str  # not_json, not_a_prediction, no_key, twice, contradicting, probabilities, unknown_field
+    reason: str  # a reason of docs/guides/detectors.md
     message: str
 
 
@@ -185,6 +186,10 @@ def read_line(line: bytes, number: int, rules: DetectRules, faults: list[RowFaul
     if (why := probability_fault(values["probabilities"], rules.score.probability_tolerance)) is not None:
         faults.append(RowFault(number, "probabilities", f"{why}; they are not used"))
         values["probabilities"] = None
+    for name in COUNTED:
+        if (why := number_fault(values[name])) is not None:
+            faults.append(RowFault(number, "number", f"{name}: {why}; it is not used"))
+            values[name] = DEFAULTS[name]
     if isinstance(values.get("label"), str):
         values["label"] = rules.names.get(values["label"], values["label"])
     values.setdefault("label", None)
@@ -218,6 +223,13 @@ def probability_fault(values: Any, tolerance: float) -> str | None:
     if abs(math.fsum(numbers) - 1) > tolerance:
         return f"probabilities: they sum to {math.fsum(numbers):g}"
     return None
+
+
+def number_fault(value: Any) -> str | None:
+    """What is wrong with a count, a cost or a mass; null for a good one and for what is no number at all."""
+    if not isinstance(value, int | float):
+        return None
+    return None if math.isfinite(value) and value >= 0 else "is below 0 or not finite"
 
 
 def read_provenance(path: Path, sha256: str | None) -> tuple[PredictionProvenance | None, str | None]:

@@ -23,8 +23,6 @@ from openclawbench.detect.score.comparison import digests_for
 from openclawbench.detect.settings import DetectRules
 from openclawbench.errors import UsageError
 
-DIGITS = 12  # of a digest, in a sentence
-
 
 @dataclass(frozen=True)
 class Evaluation:
@@ -85,15 +83,12 @@ def choice_of(files: Sequence[PredictionsFile], pool: str | None, cut: str | Non
 
 
 def notes(file: PredictionsFile, choice: Choice, release: str) -> Iterator[str]:
-    """What a reader has to know of a file with provenance before its numbers."""
+    """What a reader has to know of a file with provenance before its numbers; in words of ours alone."""
     provenance = file.provenance
     if provenance is None:
         return
     if provenance.release_sha256 != release:
-        yield (
-            f"made over another release ({provenance.release_sha256[:DIGITS]}…, not {release[:DIGITS]}…): trajectories "
-            "that differ are left out"
-        )
+        yield "made over another release: trajectories that differ are left out"
     if provenance.protocol == "symbol" and not any(row.probabilities for row in file.rows.values()):
         yield "the endpoint gave no probabilities: there are no curves, thresholds and calibration"
     fitted = provenance.trained_on
@@ -103,4 +98,4 @@ def notes(file: PredictionsFile, choice: Choice, release: str) -> Iterator[str]:
         yield "fitted to the very side that is scored"
     held_out = fitted.cut == EACH_HELD_OUT and choice.cut not in CUT_NAMES
     if choice.pool != HUMAN_POOL and fitted.cut != choice.cut and not held_out:
-        yield f"fitted to the {fitted.side} side of the {fitted.cut} cut: it may have seen what is scored here"
+        yield "fitted to another cut: it may have seen what is scored here"

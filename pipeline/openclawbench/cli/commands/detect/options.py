@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from openclawbench.base.terminal import errors, safe
+from openclawbench.base.terminal import errors, one_line
 from openclawbench.cli.options import choices
 from openclawbench.detect.asking import PROTOCOLS
 from openclawbench.detect.labels import ACCEPTED_POOL, CUT_NAMES, EACH_HELD_OUT, POOLS, Choice, LabelSet
@@ -63,7 +63,7 @@ def warn_of_baseline(labels: LabelSet) -> None:
 
 def warn(text: str) -> None:
     """A warning on stderr."""
-    errors().print(f"warning: {safe(text)}", style="yellow", highlight=False)
+    errors().print(f"warning: {one_line(text)}", style="yellow", highlight=False)
 
 
 def choice_of(pool: str, cut: str, side: str) -> Choice:

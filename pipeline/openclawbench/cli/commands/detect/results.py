@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
-from openclawbench.base.terminal import errors, output, pluralize, safe, table
+from openclawbench.base.terminal import errors, one_line, output, pluralize, safe, table
 from openclawbench.cli.commands.detect.options import warn, warn_of_baseline
 from openclawbench.errors import UsageError
 from openclawbench.reports.counting import percent
@@ -111,7 +111,7 @@ def print_headlines(console: Console, evaluation: "Evaluation") -> None:
         cost = f"{card['cost_usd']:.4f}"
         rows.append([card["detector"], interval(measures["f1"]), *rates, scored, card["unreadable"], cost])
     columns = ["detector", "F1", "macro F1", "P", "R", "false alarms", "predicted", "scored", "unreadable", "USD"]
-    console.print(table(f"Binary scores: {evaluation.labels.choice.sentence}", columns, rows))
+    console.print(table(f"Binary scores: {one_line(evaluation.labels.choice.sentence)}", columns, rows))
     console.print()
 
 
@@ -126,7 +126,7 @@ def print_groups(console: Console, cards: Sequence[Mapping[str, Any]]) -> None:
     models = {row["group"]: [row["group"], row["trajectories"], row["anomalous"]] for row in first}
     found = [{row["group"]: row["f1"]["value"] for row in card["by"]["source_model"]} for card in cards]
     rows = [[*cells, *(number(scores.get(model)) for scores in found)] for model, cells in models.items()]
-    columns = ["source model", "scored", "anomalous", *(card["detector"] for card in cards)]
+    columns = ["source model", "scored", "anomalous", *(one_line(card["detector"]) for card in cards)]
     console.print(table("F1 by source model", columns, rows))
     console.print()
 
@@ -135,14 +135,15 @@ def print_card(console: Console, card: Mapping[str, Any], rules: "DetectRules") 
     """Confusion (table 43), and whatever else a file allows."""
     names = [rule.short for rule in rules.labels]
     rows = [[name, *row] for name, row in zip(names, card["confusion"], strict=True)]
-    console.print(table(f"Confusion of {card['detector']}: a row a label", ["", *names, "unreadable"], rows))
+    console.print(table(f"Confusion of {one_line(card['detector'])}: a row a label", ["", *names, "unreadable"], rows))
     console.print()
     corrected, lines = card.get("corrected"), []
     if corrected:
         silver = card["conventions"][card["headline"]]["measures"]
         found = corrected["measures"]
         body = [[name.replace("_", " "), interval(silver[name]), interval(found[name])] for name in found]
-        title = f"{card['detector']}: against silver, and corrected by {pluralize(corrected['verdicts'], 'verdict')}"
+        by = pluralize(corrected["verdicts"], "verdict")
+        title = f"{one_line(card['detector'])}: against silver, and corrected by {by}"
         console.print(table(title, ["", "silver", "corrected"], body))
         if corrected["few_verdicts"]:
             console.print(f"few verdicts: {safe('; '.join(corrected['few_verdicts']))}")
@@ -165,6 +166,6 @@ def print_card(console: Console, card: Mapping[str, Any], rules: "DetectRules") 
         f1 = card["conventions"]["left_out"]["measures"]["f1"]
         lines.append(f"without the {pluralize(card['unreadable'], 'answer')} that cannot be read: F1 {interval(f1)}")
     for line in lines:
-        console.print(f"{safe(card['detector'])}: {line}", highlight=False)
+        console.print(f"{one_line(card['detector'])}: {line}", highlight=False)
     if lines:
         console.print()
