@@ -1,7 +1,7 @@
 """The labels that detectors are trained and scored on: pools of a release, their sides, and what people say of them."""
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from openclawbench.release.human_audited import HUMAN_FILE
 from openclawbench.release.labels.labels import CUTS, SIDES, typed_file
 from openclawbench.release.record_key import Key, key_of
 from openclawbench.release.release_folder import refuse_other_folder
-from openclawbench.release.writer.parquet import rows_of, shards_of
+from openclawbench.release.writer.parquet import shards_of
 from openclawbench.release.writer.render import MASTER_FILE, ROOT
 from openclawbench.release.writer.second_pass import both_side_file
 from openclawbench.storage.data_folder import sha256_file
@@ -75,7 +75,7 @@ class Choice:
     """Which labels: a pool, a cut (default, paper, the source model that is held out, or hold-one-out: the test sides
     of all of these together) and a side."""
 
-    pool: str
+    pool: str = ACCEPTED_POOL
     cut: str = "default"
     side: str = "test"
 
@@ -138,7 +138,7 @@ def provenance_base(labels: LabelSet, rules: DetectRules) -> dict[str, Any]:
         "release_sha256": release_digest(labels.root),
         "pool": labels.choice.pool,
         "cut": labels.choice.cut,
-        "side": WHOLE if labels.choice.pool == HUMAN_POOL else labels.choice.side,
+        "side": labels.choice.side,
         "label_judges": labels.judges,
         "label_statuses": labels.statuses,
         "program_version": __version__,
@@ -158,24 +158,25 @@ def read_labels(root: Path, choice: Choice) -> LabelSet:
     """The labelled trajectories of a choice. Raises UsageError for a pool, cut or side that the release does not have.
 
     Left out are rows without steps (`not_scoreable`: the paper's 83 records without packet content), and, on a train
-    side, rows of the calibration pool (`calibration_pool`: paper E.11, never to train on).
+    side, rows of the calibration pool (`calibration_pool`: paper E.11, never to train on). The labels of the human pool
+    are people's; reviews without a settled verdict are left out (`no_settled_verdict`).
     """
     refuse_other_folder(root)
     release_digest(root)
     check_choice(root, choice)
     if choice.pool == HUMAN_POOL:
-        rows = human_rows(root)
-        chosen = rows.filter(pl.col("human_anomaly_label").is_not_null())
-        left_out = {"no_settled_verdict": rows.height - chosen.height}
-    else:
-        rows = pool_rows(root, choice)
-        reserved = pl.col("in_calibration_pool") if choice.side == "train" else pl.lit(False)
-        scoreable = rows.filter("scoreable")
-        chosen = scoreable.filter(~reserved)
-        left_out = {
-            "not_scoreable": rows.height - scoreable.height,
-            "calibration_pool": scoreable.height - chosen.height,
-        }
+        human = human_items(root)
+        unsettled = human_rows(root).height - len(human)
+        counts = {"no_settled_verdict": unsettled} if unsettled else {}
+        return LabelSet(root, replace(choice, side=WHOLE), [human[key] for key in sorted(human)], counts)
+    rows = pool_rows(root, choice)
+    reserved = pl.col("in_calibration_pool") if choice.side == "train" else pl.lit(False)
+    scoreable = rows.filter("scoreable")
+    chosen = scoreable.filter(~reserved)
+    left_out = {
+        "not_scoreable": rows.height - scoreable.height,
+        "calibration_pool": scoreable.height - chosen.height,
+    }
     keys = set(chosen.select(TRAJECTORY_KEY).iter_rows())
     items = sorted((item for item in read_items(root) if item.key in keys), key=lambda item: item.key)
     return LabelSet(root, choice, items, {reason: number for reason, number in left_out.items() if number})
@@ -301,7 +302,7 @@ def human_items(root: Path) -> dict[Key, Item]:
             label=subtype if row["human_anomaly_label"] and subtype else NORMAL,
             onset=row["human_onset"] if row["human_anomaly_label"] and row["onset_reviewed"] else None,
             span=frozenset(),
-            status=item.status,
+            status=HUMAN_POOL,
             judge=HUMAN_POOL,
         )
     return found
@@ -310,13 +311,31 @@ def human_items(root: Path) -> dict[Key, Item]:
 UNNAMED = "anomalous_without_subtype"  # people found an anomaly and named no subtype: right is any but normal
 
 
-def released_records(root: Path, keys: set[Key]) -> Iterator[dict[str, Any]]:
-    """The released records of these keys, in order of the files; COLUMNS and the descriptors of steps are in them."""
+def released_records(root: Path, keys: set[Key], columns: Sequence[str] = COLUMNS) -> Iterator[dict[str, Any]]:
+    """These columns of the released records of these keys, in order of the files, a row group in memory at a time."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    import pyarrow.parquet as pq
+
     for model in sorted({model for model, _ in keys}):
+        wanted = pa.array(sorted(trajectory for own, trajectory in keys if own == model))
         for path in shards_of(root, f"{ROOT}/{model}/{MASTER_FILE}"):
-            for row in rows_of(path):
-                if key_of(row) in keys:
-                    yield row
+            file = pq.ParquetFile(path)
+            for group in range(file.num_row_groups):
+                rows = file.read_row_group(group, columns=list(columns))
+                yield from rows.filter(pc.is_in(rows["trajectory_id"], value_set=wanted)).to_pylist()
+
+
+def find_keys(root: Path, text: str) -> list[Key]:
+    """The keys that a text means: MODEL/ID, an id, or else the beginning of an id; sorted, several where it is not
+    unique."""
+    refuse_other_folder(root)
+    keys: set[Key] = set()
+    for model in models_of(root):
+        for path in shards_of(root, f"{ROOT}/{model}/{MASTER_FILE}"):
+            keys.update(pl.read_parquet(path, columns=list(TRAJECTORY_KEY), glob=False).iter_rows())
+    exact = sorted(key for key in keys if text in (key[1], "/".join(key)))
+    return exact or sorted(key for key in keys if key[1].startswith(text))
 
 
 def packets(
@@ -328,7 +347,7 @@ def packets(
     """The packets of these keys, in order of the files."""
     limits = rules or DetectRules.load().packet
     for row in released_records(root, keys):
-        yield detector_packet({name: row[name] for name in COLUMNS}, limits, count_tokens)
+        yield detector_packet(row, limits, count_tokens)
 
 
 def require_items(labels: LabelSet) -> None:
