@@ -15,6 +15,7 @@ from openclawbench.cli.commands.audit.commands import app as audit
 from openclawbench.cli.commands.bench import app as bench
 from openclawbench.cli.commands.collect.commands import app as collect
 from openclawbench.cli.commands.demo import demo
+from openclawbench.cli.commands.detect.commands import app as detect
 from openclawbench.cli.commands.diff import diff
 from openclawbench.cli.commands.doctor import doctor
 from openclawbench.cli.commands.exam import exam
@@ -62,6 +63,7 @@ PANELS: dict[str, dict[str, Command]] = {
     "Release": {"release": stages.release, "validate": validate, "diff": diff, "push": push},
     "Review": {"view": view, "audit": audit},
     "Judge": {"exam": exam, "ledger": ledger},
+    "Detectors": {"detect": detect},
     "Developer": {"bench": bench},
 }
 STAGE_HELP = {

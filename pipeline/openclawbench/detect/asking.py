@@ -147,13 +147,18 @@ def ledger_folder(data: DataFolder) -> Path:
     return data.root / FOLDER / "ledger"
 
 
+def check_protocol(name: str) -> None:
+    """Raises UsageError for a protocol that does not exist."""
+    if name not in PROTOCOLS:
+        raise UsageError(f"--protocol {name}: there is no such protocol. Use one of: {', '.join(PROTOCOLS)}.")
+
+
 def open_model(
     run: DetectorRun, data: DataFolder, report: Callable[[JudgeProgress], None] | None, batch: bool = False
 ) -> DetectorModel:
     """The model, to be asked if `report` is given; else it looks answers up. Raises UsageError for a protocol that does
     not exist."""
-    if run.protocol not in PROTOCOLS:
-        raise UsageError(f"--protocol {run.protocol}: there is no such protocol. Use one of: {', '.join(PROTOCOLS)}.")
+    check_protocol(run.protocol)
     asking_rules = AskingRules.load()
     if run.accept_unreadable:
         patient = asking_rules.retry.model_copy(update={"unreadable_in_a_row": NEVER})

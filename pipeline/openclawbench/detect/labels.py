@@ -319,6 +319,18 @@ def released_records(root: Path, keys: set[Key]) -> Iterator[dict[str, Any]]:
                     yield row
 
 
+def find_keys(root: Path, text: str) -> list[Key]:
+    """The keys that a text means: MODEL/ID, an id, or else the beginning of an id; sorted, several where it is not
+    unique."""
+    refuse_other_folder(root)
+    keys: set[Key] = set()
+    for model in models_of(root):
+        for path in shards_of(root, f"{ROOT}/{model}/{MASTER_FILE}"):
+            keys.update(pl.read_parquet(path, columns=list(TRAJECTORY_KEY), glob=False).iter_rows())
+    exact = sorted(key for key in keys if text in (key[1], "/".join(key)))
+    return exact or sorted(key for key in keys if key[1].startswith(text))
+
+
 def packets(
     root: Path,
     keys: set[Key],

@@ -1,0 +1,1 @@
+"""`openclawbench detect`."""
