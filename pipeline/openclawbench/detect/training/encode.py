@@ -1,7 +1,7 @@
-"""Rows as token ids of a model: the prompt by its chat template, then the label's one token, on which alone the loss is.
+"""Rows as token ids of a model: the prompt by its chat template, then the label's one token, which alone is learned.
 
-A row that is cut, that has another number of learned tokens than one, or whose learned token is not its label's symbol is
-refused: a trainer would learn nothing from it, silently, or something else.
+A row that is cut, that has another number of learned tokens than one, or whose learned token is not its label's symbol
+is refused: a trainer would learn nothing from it, silently, or something else.
 """
 
 from collections.abc import Sequence
@@ -55,8 +55,8 @@ class Encoder:
             )
         except TemplateError as error:
             raise UsageError(
-                f"the base model's chat template cannot write a system and a user message: {error}. Choose a model whose "
-                "template can."
+                f"the base model's chat template cannot write a system and a user message: {error}. Choose a model "
+                "whose template can."
             ) from error
 
     def ids(self, text: str) -> list[int]:
@@ -69,8 +69,9 @@ class Encoder:
         after = self.open_ids(self.text(PROBE) + symbol)
         if after[: len(before)] != before or len(after) != len(before) + 1 or after[-1] == self.tokenizer.unk_token_id:
             raise UsageError(
-                f"the symbol {symbol} is not a single token of this tokenizer (paper section 5 needs one). See openclawbench "
-                "detect check-tokenizer; choose other symbols (detect.toml and prompts/detect_symbol), or another model."
+                f"the symbol {symbol} is not a single token of this tokenizer, which is needed (paper section 5; "
+                "openclawbench detect check-tokenizer shows all six). Choose other symbols (detect.toml and "
+                "prompts/detect_symbol), or another model."
             )
         return after[-1]
 
@@ -104,7 +105,7 @@ def check_row(row: EncodedRow, answer: int, max_tokens: int, name: str) -> None:
     """Raises TrainingRefused unless the row is whole: its last token is its label's, and the only one with a loss."""
     learned = [place for place, label in enumerate(row.labels) if label != IGNORED]
     if len(row.input_ids) > max_tokens:
-        why = f"has {len(row.input_ids)} tokens, of {max_tokens} that are taken: its end, with the label, would be cut off"
+        why = f"has {len(row.input_ids)} tokens, of {max_tokens} that are taken: its label would be cut off"
     elif not learned:
         why = "has no token with a loss: nothing would be learned from it"
     elif learned != [len(row.input_ids) - 1]:

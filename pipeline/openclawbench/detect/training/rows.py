@@ -121,8 +121,9 @@ def fit(record: Mapping[str, Any], item: Item, rules: DetectRules, measure: Meas
 def row_of(fitted: Fitted, form: str, prompt: Prompt, symbol: str, recipe: Recipe) -> dict[str, Any]:
     """A line of a training file.
 
-    chat: prompt and completion as messages (trl's conversational prompt-completion form, whose loss is on the completion
-    alone); completion: the same as plain texts; messages: one list of messages, as services that fine-tune take it.
+    chat: prompt and completion as messages (trl's conversational prompt-completion form, of which it learns the
+    completion alone); completion: the same as plain texts; messages: one list of messages, as services that fine-tune
+    take it.
     """
     asked = detector_messages(fitted.packet.text, prompt)
     answer = {"role": "assistant", "content": symbol}

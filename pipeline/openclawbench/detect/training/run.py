@@ -147,7 +147,7 @@ def train_phase(
     end = run_phase(phase, model, tokenizer, recipe, accumulation, report)
     if devices == 1 and end.label_tokens is not None and end.label_tokens != draws.size * epochs:
         raise TrainingRefused(
-            f"phase {number}: {end.label_tokens} labels were learned, of {draws.size * epochs} that its {epochs} epochs "
+            f"phase {number}: {end.label_tokens} labels were learned, of {draws.size * epochs} that its epochs "
             "have. The adapter was not saved: this is a defect of the program."
         )
     trained = TrainedPhase(

@@ -81,7 +81,7 @@ def check_labels(labels: Any, input_ids: Any) -> int:
     each = learned.sum(dim=1)
     if bool((each != 1).any()):
         raise TrainingRefused(
-            f"a batch has {each.tolist()} tokens with a loss in its rows, and each must have one, its label: the label was "
+            f"the rows of a batch have {each.tolist()} tokens with a loss, and each must have one, its label: it was "
             "cut off, or something else is learned. Nothing of this batch was learned."
         )
     if bool((labels[learned] != input_ids[learned]).any()):
