@@ -49,4 +49,4 @@ def label_set(items: list[Item]) -> LabelSet:
 
 
 def predictions_file(rows: list[Any], name: str = "made") -> PredictionsFile:
-    return PredictionsFile(Path(f"{name}.jsonl"), {(row.source_model, row.trajectory_id): row for row in rows})
+    return PredictionsFile(Path(f"{name}.jsonl"), rows={(row.source_model, row.trajectory_id): row for row in rows})

@@ -13,6 +13,7 @@ from openclawbench.detect.packet import detector_messages, detector_prompt
 from openclawbench.detect.predictions import prediction
 from openclawbench.detect.protocols import SCHEMA, SCHEMA_ID, DetectorReader, read_answer, read_probabilities
 from openclawbench.detect.settings import DetectRules
+from openclawbench.detect.tokenizer import load_tokenizer, token_counter, tokenizer_file
 from openclawbench.errors import MissingAnswer, UsageError
 from openclawbench.judge.client.progress import JudgeProgress
 from openclawbench.judge.language_model import NO_SECOND, ClientOptions, LanguageModelJudge, reply_of
@@ -20,13 +21,13 @@ from openclawbench.judge.ledger.stored_answer import StoredAnswer
 from openclawbench.judge.protocol import AnswerProblem, Question
 from openclawbench.judge.settings import AskingSettings
 from openclawbench.judge.transport.chat_request import ChatRequest, chat_request
-from openclawbench.judge.transport.endpoint import Endpoint, printable_url
+from openclawbench.judge.transport.endpoint import printable_url
 from openclawbench.records.detection.packet import DetectorPacket
 from openclawbench.records.detection.prediction import Prediction
 from openclawbench.records.fulltax import Usage
 from openclawbench.rules.asking import AskingRules
-from openclawbench.storage.data_folder import DataFolder
-from openclawbench.workspace.judges import make_asking, price_of
+from openclawbench.storage.data_folder import DataFolder, sha256_file
+from openclawbench.workspace.judges import make_asking
 
 STAGE = "detect"  # of the questions in the ledger
 FOLDER = "detect"  # of a data folder
@@ -46,6 +47,7 @@ class DetectorRun:
     settings: AskingSettings
     reasoning_effort: str | None = None
     accept_unreadable: bool = False  # go on however many answers in a row cannot be read
+    tokenizer: Path | None = None  # that counts the tokens of packets; null: they are estimated
 
     @property
     def more(self) -> dict[str, Any]:
@@ -124,7 +126,7 @@ class PacketQuestions:
 
 @dataclass(frozen=True)
 class RunPlan:
-    """What a run would cost."""
+    """What a run would ask and cost; nothing of it is sent."""
 
     trajectories: int
     questions: int
@@ -132,6 +134,8 @@ class RunPlan:
     prompt_tokens: int
     most_completion_tokens: int
     most_usd: float
+    price: str
+    endpoint: str
     shortened: int
     blocks_left_out: int
     characters_left_out: int
@@ -139,7 +143,8 @@ class RunPlan:
 
 def run_packets(run: DetectorRun) -> list[DetectorPacket]:
     """The packets of the run's trajectories."""
-    return list(packets(run.labels.root, set(run.labels.by_key), run.rules.packet))
+    count = None if run.tokenizer is None else token_counter(load_tokenizer(run.tokenizer))
+    return list(packets(run.labels.root, set(run.labels.by_key), run.rules.packet, count))
 
 
 def ledger_folder(data: DataFolder) -> Path:
@@ -181,7 +186,8 @@ def plan_run(run: DetectorRun, data: DataFolder) -> RunPlan:
     estimate, longest = model.rules.estimate, model.parameters.max_output_tokens
     size = sum(model.request(question, model.messages(question)).bytes for question in waiting)
     prompt = round(size / estimate.bytes_per_token)
-    price = price_of(run.model, run.settings, Endpoint.from_environment(run.settings.base_url, model.rules, os.environ))
+    asking = make_asking(run.model, run.settings, model.rules, lambda _: None, bool(run.settings.batch))
+    price = asking.price()
     return RunPlan(
         trajectories=len(own),
         questions=len(asked),
@@ -189,6 +195,8 @@ def plan_run(run: DetectorRun, data: DataFolder) -> RunPlan:
         prompt_tokens=prompt,
         most_completion_tokens=longest * len(waiting),
         most_usd=price.of(prompt, 0, longest * len(waiting)),
+        price=f"{price.input:g} and {price.output:g} USD for a million prompt and answer tokens: {price.source}",
+        endpoint=printable_url(asking.endpoint().base_url),
         shortened=sum(packet.characters_left_out > 0 for packet in own),
         blocks_left_out=sum(packet.blocks_left_out for packet in own),
         characters_left_out=sum(packet.characters_left_out for packet in own),
@@ -245,6 +253,8 @@ def provenance_of(run: DetectorRun, model: DetectorModel) -> dict[str, Any]:
     `parameters` as it was asked."""
     asked_at = model.describe().get("asked_at", {})
     options = {f"options at {url}": text for url, text in asked_at.items()}
+    if run.tokenizer is not None:
+        options["tokenizer"] = sha256_file(tokenizer_file(run.tokenizer))
     base_url = run.settings.base_url or os.environ.get("OPENAI_BASE_URL") or model.rules.connection.default_base_url
     return provenance_base(run.labels, run.rules) | {
         "detector": run.name,

@@ -8,6 +8,7 @@ statuses, gradient boosting. rules: the embedded rules judge.
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -42,10 +43,11 @@ Predict = Callable[[Path, Sequence[Item], Sequence[Item], BaselineRules], Answer
 
 
 def run_baseline(
-    name: str, root: Path, choice: Choice, rules: DetectRules
+    name: str, root: Path, choice: Choice, rules: DetectRules, fit: str | None = None
 ) -> tuple[LabelSet, list[Prediction], dict[str, Any]]:
     """The labels, the predictions of a baseline for them, and their provenance. The baseline is fitted to the train
-    side of the same pool and cut; of hold-one-out to each model's own train side in turn.
+    side of the same cut, of the pool `fit` or else of the same pool; of hold-one-out to each model's own train side in
+    turn.
 
     Raises UsageError for a baseline that does not exist, and for sides without a trajectory.
     """
@@ -55,7 +57,7 @@ def run_baseline(
     require_items(labels)
     answers: Answers = {}
     trained: list[LabelSet] = []
-    for train, test in folds(root, labels) if name in FITTED else [(None, labels.items)]:
+    for train, test in folds(root, labels, fit) if name in FITTED else [(None, labels.items)]:
         trained += [train] if train is not None else []
         answers |= BASELINES[name](root, train.items if train is not None else [], test, rules.baseline)
     digests = {key_of(row): trajectory_digest(row) for row in released_records(root, set(labels.by_key))}
@@ -70,18 +72,24 @@ def run_baseline(
     return labels, predicted, provenance
 
 
-def folds(root: Path, labels: LabelSet) -> Iterator[tuple[LabelSet, list[Item]]]:
+def folds(root: Path, labels: LabelSet, fit: str | None = None) -> Iterator[tuple[LabelSet, list[Item]]]:
     """Train side and test items: one pair, or one for each model that is held out in turn. The human pool has no train
-    side; what predicts it is fitted elsewhere."""
+    side: `fit` names another pool, whose trajectories of tasks that are tested are left out."""
     choice = labels.choice
+    pool = fit or choice.pool
     if choice.cut == EACH_HELD_OUT:
         for model in sorted({item.key[0] for item in labels.items}):
-            train = read_labels(root, Choice(choice.pool, model, "train"))
+            train = read_labels(root, Choice(pool, model, "train"))
             yield fitted(train), [item for item in labels.items if item.key[0] == model]
         return
-    if choice.pool == HUMAN_POOL:
+    if pool == HUMAN_POOL:
         raise UsageError("--pool human: has no train side. Fit to another pool with --fit POOL.")
-    yield fitted(read_labels(root, Choice(choice.pool, choice.cut, "train"))), labels.items
+    train = read_labels(root, Choice(pool, choice.cut, "train"))
+    if choice.pool == HUMAN_POOL:
+        tested = {item.task for item in labels.items}
+        kept = [item for item in train.items if item.task not in tested]
+        train = replace(train, items=kept, left_out=train.left_out | {"task_tested": len(train.items) - len(kept)})
+    yield fitted(train), labels.items
 
 
 def fitted(train: LabelSet) -> LabelSet:

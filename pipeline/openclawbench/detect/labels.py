@@ -1,7 +1,7 @@
 """The labels that detectors are trained and scored on: pools of a release, their sides, and what people say of them."""
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -75,7 +75,7 @@ class Choice:
     """Which labels: a pool, a cut (default, paper, the source model that is held out, or hold-one-out: the test sides
     of all of these together) and a side."""
 
-    pool: str
+    pool: str = ACCEPTED_POOL
     cut: str = "default"
     side: str = "test"
 
@@ -138,7 +138,7 @@ def provenance_base(labels: LabelSet, rules: DetectRules) -> dict[str, Any]:
         "release_sha256": release_digest(labels.root),
         "pool": labels.choice.pool,
         "cut": labels.choice.cut,
-        "side": WHOLE if labels.choice.pool == HUMAN_POOL else labels.choice.side,
+        "side": labels.choice.side,
         "label_judges": labels.judges,
         "label_statuses": labels.statuses,
         "program_version": __version__,
@@ -158,24 +158,25 @@ def read_labels(root: Path, choice: Choice) -> LabelSet:
     """The labelled trajectories of a choice. Raises UsageError for a pool, cut or side that the release does not have.
 
     Left out are rows without steps (`not_scoreable`: the paper's 83 records without packet content), and, on a train
-    side, rows of the calibration pool (`calibration_pool`: paper E.11, never to train on).
+    side, rows of the calibration pool (`calibration_pool`: paper E.11, never to train on). The labels of the human pool
+    are people's; reviews without a settled verdict are left out (`no_settled_verdict`).
     """
     refuse_other_folder(root)
     release_digest(root)
     check_choice(root, choice)
     if choice.pool == HUMAN_POOL:
-        rows = human_rows(root)
-        chosen = rows.filter(pl.col("human_anomaly_label").is_not_null())
-        left_out = {"no_settled_verdict": rows.height - chosen.height}
-    else:
-        rows = pool_rows(root, choice)
-        reserved = pl.col("in_calibration_pool") if choice.side == "train" else pl.lit(False)
-        scoreable = rows.filter("scoreable")
-        chosen = scoreable.filter(~reserved)
-        left_out = {
-            "not_scoreable": rows.height - scoreable.height,
-            "calibration_pool": scoreable.height - chosen.height,
-        }
+        human = human_items(root)
+        unsettled = human_rows(root).height - len(human)
+        counts = {"no_settled_verdict": unsettled} if unsettled else {}
+        return LabelSet(root, replace(choice, side=WHOLE), [human[key] for key in sorted(human)], counts)
+    rows = pool_rows(root, choice)
+    reserved = pl.col("in_calibration_pool") if choice.side == "train" else pl.lit(False)
+    scoreable = rows.filter("scoreable")
+    chosen = scoreable.filter(~reserved)
+    left_out = {
+        "not_scoreable": rows.height - scoreable.height,
+        "calibration_pool": scoreable.height - chosen.height,
+    }
     keys = set(chosen.select(TRAJECTORY_KEY).iter_rows())
     items = sorted((item for item in read_items(root) if item.key in keys), key=lambda item: item.key)
     return LabelSet(root, choice, items, {reason: number for reason, number in left_out.items() if number})
@@ -301,7 +302,7 @@ def human_items(root: Path) -> dict[Key, Item]:
             label=subtype if row["human_anomaly_label"] and subtype else NORMAL,
             onset=row["human_onset"] if row["human_anomaly_label"] and row["onset_reviewed"] else None,
             span=frozenset(),
-            status=item.status,
+            status=HUMAN_POOL,
             judge=HUMAN_POOL,
         )
     return found

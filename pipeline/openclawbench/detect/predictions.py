@@ -4,6 +4,7 @@ A file of somebody else's may lack fields: label or probabilities, with the key,
 named and counted, and the rest goes on.
 """
 
+import hashlib
 import json
 import math
 from collections.abc import Iterable, Mapping
@@ -57,19 +58,27 @@ class RowFault:
 
 @dataclass
 class PredictionsFile:
-    """A predictions file as read. `unverified`: why nothing is known of where it is from; null where it is known."""
+    """A predictions file as read. `unverified`: why nothing is known of where it is from; null where it is known.
+    `shown`: a name that tells it from other files of the same detector."""
 
     path: Path
+    sha256: str | None = None
     rows: dict[Key, Prediction] = field(default_factory=dict)
     faults: list[RowFault] = field(default_factory=list)
     lines: int = 0
     provenance: PredictionProvenance | None = None
     unverified: str | None = None
+    shown: str | None = None
+
+    @property
+    def detector(self) -> str:
+        """The detector's name, or that of the file."""
+        return self.provenance.detector if self.provenance else self.path.stem
 
     @property
     def name(self) -> str:
-        """The detector's name, or that of the file."""
-        return self.provenance.detector if self.provenance else self.path.stem
+        """The name in tables."""
+        return self.shown or self.detector
 
     @property
     def fault_counts(self) -> dict[str, int]:
@@ -130,13 +139,13 @@ def write_predictions(path: Path, rows: Iterable[Prediction], provenance: Mappin
 
 def read_predictions(path: Path, rules: DetectRules) -> PredictionsFile:
     """Read a predictions file. Raises UnreadableInput if there is none; a line that cannot be read is a fault."""
-    read = PredictionsFile(path)
-    twice: set[Key] = set()
     try:
-        lines = path.read_bytes().split(b"\n")
+        content = path.read_bytes()
     except OSError as error:
         raise UnreadableInput(f"{path}: cannot be read: {error.strerror}. Name a predictions file.") from error
-    for number, line in enumerate(lines, 1):
+    read = PredictionsFile(path, hashlib.sha256(content).hexdigest())
+    twice: set[Key] = set()
+    for number, line in enumerate(content.split(b"\n"), 1):
         if not line.strip():
             continue
         read.lines += 1
@@ -155,7 +164,7 @@ def read_predictions(path: Path, rules: DetectRules) -> PredictionsFile:
             read.rows.pop(key, None)
             message = f"{'/'.join(key)}: another row says something else; none of them counts"
             read.faults.append(RowFault(number, "contradicting", message))
-    read.provenance, read.unverified = read_provenance(path)
+    read.provenance, read.unverified = read_provenance(path, read.sha256)
     return read
 
 
@@ -211,7 +220,7 @@ def probability_fault(values: Any, tolerance: float) -> str | None:
     return None
 
 
-def read_provenance(path: Path) -> tuple[PredictionProvenance | None, str | None]:
+def read_provenance(path: Path, sha256: str | None) -> tuple[PredictionProvenance | None, str | None]:
     """The provenance of a predictions file, and why there is none that holds."""
     beside = provenance_path(path)
     if not beside.is_file():
@@ -221,7 +230,7 @@ def read_provenance(path: Path) -> tuple[PredictionProvenance | None, str | None
     except (OSError, ValidationError) as error:
         first = str(error).partition("\n")[0]
         return None, f"{beside.name} cannot be read: {first}"
-    if record.predictions_sha256 != sha256_file(path):
+    if record.predictions_sha256 != sha256:
         return None, OTHER_DIGEST
     return record, None
 

@@ -64,13 +64,18 @@ class TokenizerCheck:
         return {"tokenizer": str(self.path), "is_good": self.is_good, "symbols": rows, "alike": self.alike}
 
 
+def tokenizer_file(path: Path) -> Path:
+    """The file that a path means: itself, or the tokenizer of a model's folder."""
+    return path / FILE if path.is_dir() else path
+
+
 def load_tokenizer(path: Path) -> Any:
     """The tokenizer in a tokenizer.json, or in the folder that holds one. Raises MissingExtra and UnreadableInput."""
     if find_spec("tokenizers") is None:
         raise MissingExtra(f"tokenizers is not installed. {how_to_install('detect')}.")
     from tokenizers import Tokenizer
 
-    file = path / FILE if path.is_dir() else path
+    file = tokenizer_file(path)
     if not file.is_file():
         raise UnreadableInput(f"{file}: does not exist. Name a {FILE}, or the folder of a model that has one.")
     try:

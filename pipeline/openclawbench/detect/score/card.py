@@ -6,7 +6,7 @@ from typing import Any
 from openclawbench.detect.labels import Item, LabelSet
 from openclawbench.detect.predictions import PredictionsFile, is_anomalous, most_probable
 from openclawbench.detect.score.bootstrap import drawn_matrices, measure_intervals
-from openclawbench.detect.score.comparison import Comparison, Pair, compare_with
+from openclawbench.detect.score.comparison import NAMED, Comparison, Pair, compare_with
 from openclawbench.detect.score.corrected import corrected_scores
 from openclawbench.detect.score.location import location_scores
 from openclawbench.detect.score.measures import (
@@ -45,6 +45,8 @@ def score_card(
     compared = compare_with(labels.by_key, file, digests)
     card = {
         "detector": file.name,
+        "file": str(file.path),
+        "file_sha256": file.sha256,
         "verified": file.unverified is None,
         "unverified": file.unverified,
         "provenance": file.provenance.model_dump() if file.provenance else None,
@@ -84,7 +86,7 @@ def compared_part(compared: Comparison, file: PredictionsFile) -> dict[str, Any]
         "named": compared.named(),
         "unchecked": compared.unchecked,
         "faults": file.fault_counts,
-        "fault_lines": [f"line {fault.line}: {fault.message}" for fault in file.faults[:5]],
+        "fault_lines": fault_lines(file),
         "shortened": sum(pair.row.characters_left_out > 0 for pair in compared.pairs),
         "parse": {
             name: sum(pair.row.parse == name for pair in compared.pairs) for name in ("ok", "repaired", "failed")
@@ -94,6 +96,14 @@ def compared_part(compared: Comparison, file: PredictionsFile) -> dict[str, Any]
             for pair in compared.pairs
         ),
     }
+
+
+def fault_lines(file: PredictionsFile) -> dict[str, list[str]]:
+    """Reason -> the first lines with such a fault."""
+    found: dict[str, list[str]] = {}
+    for fault in file.faults:
+        found.setdefault(fault.reason, []).append(f"line {fault.line}: {fault.message}")
+    return {reason: lines[:NAMED] for reason, lines in sorted(found.items())}
 
 
 def scores(pairs: Sequence[Pair], rules: ScoreRules) -> dict[str, Any]:
@@ -184,7 +194,7 @@ def human_part(
 ) -> dict[str, Any] | None:
     """The scores against people's verdicts, apart from those against silver (paper T40, F.6); null without a prediction
     on a trajectory with a verdict. No threshold is chosen here."""
-    own = PredictionsFile(file.path, {key: row for key, row in file.rows.items() if key in human})
+    own = PredictionsFile(file.path, rows={key: row for key, row in file.rows.items() if key in human})
     compared = compare_with(human, own, digests)
     if not compared.pairs:
         return None

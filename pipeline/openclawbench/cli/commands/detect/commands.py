@@ -2,11 +2,19 @@
 
 import typer
 
+from openclawbench.cli.commands.detect.baseline import baseline
 from openclawbench.cli.commands.detect.check_tokenizer import check_tokenizer_
 from openclawbench.cli.commands.detect.prompt import prompt
+from openclawbench.cli.commands.detect.run import run
+from openclawbench.cli.commands.detect.score import score
+from openclawbench.cli.commands.detect.table import table
 
 app = typer.Typer(
     help="Detectors over the labels of a release: ask a model, fit baselines, score, compare.", no_args_is_help=True
 )
 app.command("prompt")(prompt)
 app.command("check-tokenizer")(check_tokenizer_)
+app.command("run")(run)
+app.command("baseline")(baseline)
+app.command("score")(score)
+app.command("table")(table)

@@ -1,0 +1,170 @@
+"""What `detect score`, `run` and `baseline` print: rows as in tables 2, 3 and 43 of the paper, and what to know of them."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+
+from openclawbench.base.terminal import errors, output, pluralize, safe, table
+from openclawbench.cli.commands.detect.options import warn, warn_of_baseline
+from openclawbench.errors import UsageError
+from openclawbench.reports.counting import percent
+from openclawbench.reports.files import as_json
+from openclawbench.storage.data_folder import DataFolder
+
+if TYPE_CHECKING:
+    from openclawbench.detect.labels import LabelSet
+    from openclawbench.detect.score.evaluation import Evaluation
+    from openclawbench.detect.settings import DetectRules
+    from openclawbench.records.detection.prediction import Prediction
+
+PREDICTIONS = Path("detect") / "predictions"  # of a data folder
+NAMED = 3  # keys and lines of each kind
+
+
+def predictions_path(out: Path | None, data: Path, name: str, labels: "LabelSet") -> Path:
+    """Where predictions are written. Raises UsageError for a folder that does not exist."""
+    from openclawbench.exam.sitting import UNSAFE
+
+    choice = labels.choice
+    if out is None:
+        parts = (name, choice.pool, choice.cut, choice.side)
+        return DataFolder(data).root / PREDICTIONS / f"{'.'.join(UNSAFE.sub('-', part) for part in parts)}.jsonl"
+    if out.suffix != ".jsonl":
+        raise UsageError(f"--out {out}: predictions are JSON lines. Name a file that ends in .jsonl.")
+    if not out.absolute().parent.is_dir():
+        raise UsageError(f"--out {out}: its folder does not exist. Make it, or name another file.")
+    return out
+
+
+def write_and_show(
+    path: Path,
+    predicted: "Sequence[Prediction]",
+    provenance: Mapping[str, Any],
+    labels: "LabelSet",
+    rules: "DetectRules",
+    json_out: bool,
+) -> None:
+    """Write predictions with their provenance, score the file as it lies there, and print the scores."""
+    from openclawbench.detect.predictions import provenance_path, write_predictions
+    from openclawbench.detect.score.evaluation import evaluate, read_files
+
+    write_predictions(path, predicted, provenance)
+    show(evaluate(labels, read_files([path], rules), rules), json_out)
+    if not json_out:
+        errors().print(f"{safe(str(path))}, {safe(provenance_path(path).name)}", highlight=False)
+
+
+def show(evaluation: "Evaluation", json_out: bool) -> None:
+    """Print an evaluation, as JSON or for people."""
+    if json_out:
+        print(as_json(evaluation.data()), end="")
+        return
+    warn_of_baseline(evaluation.labels)
+    for card in evaluation.cards:
+        warn_of(card)
+    console = output()
+    print_headlines(console, evaluation)
+    print_groups(console, evaluation.cards)
+    for card in evaluation.cards:
+        print_card(console, card, evaluation.rules)
+    if evaluation.compared:
+        rows = [list(row.values()) for row in evaluation.compared]
+        console.print(table("McNemar", ["first", "second", "pairs", "only first", "only second", "p"], rows))
+
+
+def warn_of(card: Mapping[str, Any]) -> None:
+    """What is not scored, or not as it stands in the file, by reason; and what else to know."""
+    name, compared = card["detector"], card["compared"]
+    if card["unverified"]:
+        warn(f"{name}: unverified: the file {card['unverified']}.")
+    for note in [*card["notes"], *card["remarks"]]:
+        warn(f"{name}: {note}.")
+    if compared["compared"] < card["labels"]["trajectories"]:
+        scored = f"{compared['compared']} of {card['labels']['trajectories']} labelled trajectories"
+        warn(f"{name}: scored on {scored} ({percent(compared['coverage'])}).")
+    for reason, keys in compared["named"].items():
+        warn(f"{name}: {reason}: {compared['not_compared'][reason]}, such as {', '.join(keys[:NAMED])}.")
+    for reason, lines in compared["fault_lines"].items():
+        warn(f"{name}: {reason}: {pluralize(compared['faults'][reason], 'line')}: {'; '.join(lines[:NAMED])}.")
+    for sentence in card["contradictions"]:
+        warn(f"{name}: these numbers contradict each other, which is a defect of this program: {sentence}.")
+
+
+def interval(found: Mapping[str, float | None]) -> str:
+    """A value with its interval."""
+    if found["value"] is None:
+        return "-"
+    ends = "" if found["low"] is None else f" [{found['low']:.3f}, {found['high']:.3f}]"
+    return f"{found['value']:.3f}{ends}"
+
+
+def print_headlines(console: Console, evaluation: "Evaluation") -> None:
+    """A row a detector, as table 2 of the paper."""
+    rows = []
+    for card in evaluation.cards:
+        measures = card["conventions"][card["headline"]]["measures"]
+        names = ("macro_f1", "precision", "recall", "false_alarm_rate", "predicted_share")
+        scored = f"{card['trajectories']} ({card['anomalous']} anomalous)"
+        rates = [number(measures[name]["value"]) for name in names]
+        cost = f"{card['cost_usd']:.4f}"
+        rows.append([card["detector"], interval(measures["f1"]), *rates, scored, card["unreadable"], cost])
+    columns = ["detector", "F1", "macro F1", "P", "R", "false alarms", "predicted", "scored", "unreadable", "USD"]
+    console.print(table(f"Binary scores: {evaluation.labels.choice.sentence}", columns, rows))
+    console.print()
+
+
+def number(value: float | None) -> str:
+    """A score."""
+    return "-" if value is None else f"{value:.3f}"
+
+
+def print_groups(console: Console, cards: Sequence[Mapping[str, Any]]) -> None:
+    """F1 by source model, as table 3 of the paper."""
+    first = cards[0]["by"]["source_model"]
+    models = {row["group"]: [row["group"], row["trajectories"], row["anomalous"]] for row in first}
+    found = [{row["group"]: row["f1"]["value"] for row in card["by"]["source_model"]} for card in cards]
+    rows = [[*cells, *(number(scores.get(model)) for scores in found)] for model, cells in models.items()]
+    columns = ["source model", "scored", "anomalous", *(card["detector"] for card in cards)]
+    console.print(table("F1 by source model", columns, rows))
+    console.print()
+
+
+def print_card(console: Console, card: Mapping[str, Any], rules: "DetectRules") -> None:
+    """Confusion (table 43), and whatever else a file allows."""
+    names = [rule.short for rule in rules.labels]
+    rows = [[name, *row] for name, row in zip(names, card["confusion"], strict=True)]
+    console.print(table(f"Confusion of {card['detector']}: a row a label", ["", *names, "unreadable"], rows))
+    console.print()
+    corrected, lines = card.get("corrected"), []
+    if corrected:
+        silver = card["conventions"][card["headline"]]["measures"]
+        found = corrected["measures"]
+        body = [[name.replace("_", " "), interval(silver[name]), interval(found[name])] for name in found]
+        title = f"{card['detector']}: against silver, and corrected by {pluralize(corrected['verdicts'], 'verdict')}"
+        console.print(table(title, ["", "silver", "corrected"], body))
+        if corrected["few_verdicts"]:
+            console.print(f"few verdicts: {safe('; '.join(corrected['few_verdicts']))}")
+        console.print()
+    if human := card.get("human"):
+        f1 = human["conventions"][human["headline"]]["measures"]["f1"]
+        lines.append(f"against people: F1 {interval(f1)} on {human['trajectories']} trajectories with a verdict")
+    if rated := card["probabilities"]:
+        lines.append(
+            f"probabilities of {rated['of']}: ROC AUC {number(rated['roc_auc'])}, average precision "
+            f"{number(rated['average_precision'])}, Brier {interval(rated['brier'])}, ECE {number(rated['ece'])}"
+        )
+    if location := card["location"]:
+        onset, span = location["onset"]["of_all"], location["span"]["of_all"]
+        lines.append(
+            f"onset of {onset['trajectories']}: exact {number(onset['exact']['value'])}, within one "
+            f"{number(onset['within_one']['value'])}; span overlap {number(span['mean_iou']['value'])}"
+        )
+    if card["unreadable"]:
+        f1 = card["conventions"]["left_out"]["measures"]["f1"]
+        lines.append(f"without the {pluralize(card['unreadable'], 'answer')} that cannot be read: F1 {interval(f1)}")
+    for line in lines:
+        console.print(f"{safe(card['detector'])}: {line}", highlight=False)
+    if lines:
+        console.print()

@@ -1,0 +1,123 @@
+"""`openclawbench detect run`: ask a model for the labels of trajectories, and score what it says."""
+
+import json
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from openclawbench.base.terminal import output, pluralize, safe
+from openclawbench.cli.commands.detect.options import (
+    DEFAULT_CUT,
+    DEFAULT_POOL,
+    DEFAULT_PROTOCOL,
+    DEFAULT_SIDE,
+    Cut,
+    Date,
+    Out,
+    Pool,
+    Protocol,
+    Release,
+    Side,
+    TokenizerPath,
+    choice_of,
+    release_of,
+)
+from openclawbench.cli.commands.detect.results import predictions_path, write_and_show
+from openclawbench.cli.commands.exam import check_date
+from openclawbench.cli.options import ASKING, DATA, JUDGE, NO_FLAGS, Data, Flags, Json, with_settings
+from openclawbench.cli.progress import ConsoleProgress
+from openclawbench.errors import UsageError
+from openclawbench.storage.data_folder import DataFolder
+from openclawbench.workspace.settings import settings
+
+if TYPE_CHECKING:
+    from openclawbench.detect.asking import DetectorRun, RunPlan
+
+MODEL = {"model": JUDGE["model"]}
+
+
+@with_settings(MODEL, ASKING)
+def run(
+    data: Data = DATA,
+    release: Release = None,
+    pool: Pool = DEFAULT_POOL,
+    cut: Cut = DEFAULT_CUT,
+    side: Side = DEFAULT_SIDE,
+    protocol: Protocol = DEFAULT_PROTOCOL,
+    name: Annotated[
+        str | None, typer.Option("--name", help="Name of the detector in tables; default: model and protocol.")
+    ] = None,
+    reasoning_effort: Annotated[
+        str | None, typer.Option("--reasoning-effort", help="Sent as it is to a model that reasons.")
+    ] = None,
+    tokenizer: TokenizerPath = None,
+    accept_unreadable: Annotated[
+        bool,
+        typer.Option(
+            "--accept-unreadable", help="Go on however many answers in a row hold no label: they count as wrong."
+        ),
+    ] = False,
+    is_dry_run: Annotated[bool, typer.Option("--dry-run", help="Print calls, tokens and USD; send nothing.")] = False,
+    out: Out = None,
+    date: Date = None,
+    json_out: Json = False,
+    flags: Flags = NO_FLAGS,
+) -> None:
+    """Ask a model about each trajectory once, over an OpenAI-compatible endpoint, and score it. A run that was stopped
+    goes on when you call it again, and pays for nothing twice."""
+    from openclawbench.detect.asking import DetectorRun, plan_run, run_detector
+    from openclawbench.detect.labels import read_labels, require_items
+    from openclawbench.detect.settings import DetectRules
+
+    check_date(date)
+    folder = DataFolder(data)
+    chosen = settings(folder, **flags)
+    if not flags.get("model") and not chosen.model:
+        raise UsageError("which model? Name it with --model.")
+    labels = read_labels(release_of(release, data), choice_of(pool, cut, side))
+    require_items(labels)
+    wanted = DetectorRun(
+        name=name or f"{chosen.model} ({protocol})",
+        model=str(chosen.model),
+        protocol=protocol,
+        labels=labels,
+        rules=DetectRules.load(),
+        settings=chosen.asking,
+        reasoning_effort=reasoning_effort,
+        accept_unreadable=accept_unreadable,
+        tokenizer=tokenizer,
+    )
+    path = predictions_path(out, data, wanted.name, labels)
+    if is_dry_run:
+        print_plan(plan_run(wanted, folder), wanted, json_out)
+        return
+    with ConsoleProgress(quiet=json_out) as progress:
+        predicted, provenance = run_detector(wanted, folder, progress.asking)
+    write_and_show(path, predicted, provenance | {"date": date}, labels, wanted.rules, json_out)
+
+
+def print_plan(plan: "RunPlan", wanted: "DetectorRun", json_out: bool) -> None:
+    """What a run would ask and cost."""
+    if json_out:
+        print(json.dumps(asdict(plan), indent=1))
+        return
+    console = output()
+    console.print(f"nothing was sent; {safe(plan.endpoint)} would be asked", highlight=False)
+    console.print(
+        f"{pluralize(plan.questions, 'question')} ; labelled trajectories: {plan.trajectories}; "
+        f"{plan.answered} answered already; {plan.questions - plan.answered} to ask",
+        highlight=False,
+    )
+    console.print(
+        f"about {pluralize(plan.prompt_tokens, 'prompt token')} and at most "
+        f"{pluralize(plan.most_completion_tokens, 'answer token')}: at most {plan.most_usd:.4f} USD",
+        highlight=False,
+    )
+    console.print(f"price: {safe(plan.price)}", highlight=False)
+    if plan.shortened:
+        console.print(
+            f"{pluralize(plan.shortened, 'packet')} shortened: {plan.characters_left_out} characters left out, "
+            f"{pluralize(plan.blocks_left_out, 'block')} whole",
+            highlight=False,
+        )

@@ -1,0 +1,1 @@
+"""The leaderboard of detectors as a report: tables, and pictures."""

@@ -1,0 +1,104 @@
+"""Predictions files against the labels of a choice: a score card each, and the detectors against one another."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from openclawbench.detect.labels import (
+    CUT_NAMES,
+    EACH_HELD_OUT,
+    HUMAN_POOL,
+    Choice,
+    LabelSet,
+    human_items,
+    read_items,
+    release_digest,
+    require_items,
+)
+from openclawbench.detect.predictions import PredictionsFile, read_predictions
+from openclawbench.detect.score.card import compare_detectors, score_card
+from openclawbench.detect.score.comparison import digests_for
+from openclawbench.detect.settings import DetectRules
+from openclawbench.errors import UsageError
+
+DIGITS = 12  # of a digest, in a sentence
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Score cards in the order of the files, and McNemar's test of each two."""
+
+    labels: LabelSet
+    cards: list[dict[str, Any]]
+    compared: list[dict[str, Any]]
+    rules: DetectRules
+
+    def data(self) -> dict[str, Any]:
+        """Everything, as JSON can hold it."""
+        return {"detectors": self.cards, "mcnemar": self.compared}
+
+
+def evaluate(labels: LabelSet, files: Sequence[PredictionsFile], rules: DetectRules) -> Evaluation:
+    """Score files. Raises UsageError for labels without a trajectory."""
+    require_items(labels)
+    name_apart(files)
+    human = {} if labels.choice.pool == HUMAN_POOL else human_items(labels.root)
+    silver = {item.key: item for item in read_items(labels.root) if item.key in human}
+    digests = digests_for(labels.root, labels.by_key.keys() | human.keys(), files)
+    release = release_digest(labels.root)
+    cards = [
+        score_card(labels, file, digests, rules, human or None, silver)
+        | {"notes": list(notes(file, labels.choice, release))}
+        for file in files
+    ]
+    return Evaluation(labels, cards, compare_detectors(labels, files, digests), rules)
+
+
+def read_files(paths: Sequence[Path], rules: DetectRules) -> list[PredictionsFile]:
+    """The files. Raises UsageError for one that is named twice, UnreadableInput for one that cannot be read."""
+    for path, times in Counter(path.resolve() for path in paths).items():
+        if times > 1:
+            raise UsageError(f"{path}: is named {times} times. Name each predictions file once.")
+    return [read_predictions(path, rules) for path in paths]
+
+
+def name_apart(files: Sequence[PredictionsFile]) -> None:
+    """Give files of the same detector the file's name, or its whole path, beside the detector's."""
+    for name_of in (lambda path: path.name, str):
+        times = Counter(file.name for file in files)
+        for file in files:
+            if times[file.name] > 1:
+                file.shown = f"{file.detector} ({name_of(file.path)})"
+
+
+def choice_of(files: Sequence[PredictionsFile], pool: str | None, cut: str | None, side: str | None) -> Choice:
+    """The labels to score against: as stated, else those that the files were made for, by their provenance. Raises
+    UsageError where these differ."""
+    made_for = {(file.provenance.pool, file.provenance.cut, file.provenance.side) for file in files if file.provenance}
+    if None in (pool, cut, side) and len(made_for) > 1:
+        several = "; ".join(sorted(Choice(*one).sentence for one in made_for))
+        raise UsageError(f"the files were made for different labels ({several}). Name --pool, --cut and --side.")
+    defaults = next(iter(made_for)) if made_for else (Choice.pool, Choice.cut, Choice.side)
+    return Choice(pool or defaults[0], cut or defaults[1], side or defaults[2])
+
+
+def notes(file: PredictionsFile, choice: Choice, release: str) -> Iterator[str]:
+    """What a reader has to know of a file with provenance before its numbers."""
+    provenance = file.provenance
+    if provenance is None:
+        return
+    if provenance.release_sha256 != release:
+        yield (
+            f"made over another release ({provenance.release_sha256[:DIGITS]}…, not {release[:DIGITS]}…): trajectories "
+            "that differ are left out"
+        )
+    fitted = provenance.trained_on
+    if fitted is None:
+        return
+    if choice.side == fitted.side:
+        yield "fitted to the very side that is scored"
+    held_out = fitted.cut == EACH_HELD_OUT and choice.cut not in CUT_NAMES
+    if choice.pool != HUMAN_POOL and fitted.cut != choice.cut and not held_out:
+        yield f"fitted to the {fitted.side} side of the {fitted.cut} cut: it may have seen what is scored here"
