@@ -82,7 +82,10 @@ def write_model(folder: Path, texts: list[str], layers: int = 2) -> None:
         eos_token_id=fast.eos_token_id,
         tie_word_embeddings=False,
     )
-    LlamaForCausalLM(config).save_pretrained(folder)
+    model: Any = LlamaForCausalLM(config)
+    with torch.no_grad():
+        model.lm_head.weight.mul_(20)  # it is not trained: with its small first weights no token could become probable
+    model.save_pretrained(folder)
 
 
 def read_texts(rows: Path) -> list[str]:

@@ -4,6 +4,7 @@ Only safetensors are read and no code of a model is run: a model's files are som
 """
 
 import os
+import re
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
@@ -31,6 +32,17 @@ def require_packages() -> None:
     """Raises MissingExtra where the extra `train` is not installed."""
     if missing := [name for name in NEEDED if find_spec(name) is None]:
         raise MissingExtra(f"detect train needs {', '.join(missing)}. {how_to_install_apart('train')}.")
+
+
+def quiet_libraries() -> None:
+    """No bars and warnings of the libraries among our lines: what matters is refused by this program."""
+    import warnings
+
+    from transformers.utils import logging
+
+    warnings.filterwarnings("ignore", category=FutureWarning)
+    logging.disable_progress_bar()
+    logging.set_verbosity_error()
 
 
 def versions() -> list[dict[str, str]]:
@@ -113,13 +125,14 @@ def with_new_adapter(model: Any, recipe: Recipe) -> Any:
     from transformers import set_seed
 
     lora = recipe.lora
+    excluded = [name for name, _ in model.named_modules() if re.fullmatch(lora.exclude_modules, name)]
     set_seed(recipe.balance.seed)
     config = LoraConfig(
         r=lora.r,
         lora_alpha=lora.alpha,
         lora_dropout=lora.dropout,
         target_modules=list(lora.target_modules),
-        exclude_modules=lora.exclude_modules or None,
+        exclude_modules=lora.exclude_modules if excluded else None,
         task_type="CAUSAL_LM",
     )
     try:

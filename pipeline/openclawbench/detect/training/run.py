@@ -39,7 +39,7 @@ from openclawbench.errors import TrainingRefused, UsageError
 from openclawbench.records.detection.prediction import PredictionProvenance
 from openclawbench.records.detection.training import AdapterProvenance, TrainedPhase
 from openclawbench.reports.files import as_json
-from openclawbench.storage.data_folder import write_atomic
+from openclawbench.storage.data_folder import sha256_file, write_atomic
 
 PHASE_FILE, LOG_FILE, PREDICTIONS_FILE = "phase.json", "log.jsonl", "predictions.jsonl"
 Report = Callable[[str], None]
@@ -77,6 +77,7 @@ def train(run: TrainingRun, report: Report) -> Trained:
 def open_training(run: TrainingRun) -> tuple[Path, Any, Encoder, Prepared]:
     """The base model's folder, its tokenizer, and the rows; nothing is written."""
     base_model.require_packages()
+    base_model.quiet_libraries()
     base = base_model.find_base(run.model, run.may_download)
     tokenizer = base_model.load_tokenizer(base)
     encoder = Encoder(tokenizer, run.recipe, run.rules)
@@ -185,7 +186,7 @@ def predict_test(
     path = run.folder / PREDICTIONS_FILE
     weights = next(file.sha256 for file in adapter.files if file.name == WEIGHTS)
     if provenance_path(path).is_file():
-        former, _ = read_provenance(path)
+        former, _ = read_provenance(path, sha256_file(path))
         choice = run.test.choice
         if former and (former.weights_sha256, former.pool, former.side) == (weights, choice.pool, choice.side):
             return former
