@@ -94,6 +94,8 @@ def notes(file: PredictionsFile, choice: Choice, release: str) -> Iterator[str]:
             f"made over another release ({provenance.release_sha256[:DIGITS]}…, not {release[:DIGITS]}…): trajectories "
             "that differ are left out"
         )
+    if provenance.protocol == "symbol" and not any(row.probabilities for row in file.rows.values()):
+        yield "the endpoint gave no probabilities: there are no curves, thresholds and calibration"
     fitted = provenance.trained_on
     if fitted is None:
         return

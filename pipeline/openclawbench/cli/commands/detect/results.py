@@ -1,4 +1,4 @@
-"""What `detect score`, `run` and `baseline` print: rows as in tables 2, 3 and 43 of the paper, and what to know of them."""
+"""What `detect score`, `run` and `baseline` print: rows of the paper's tables 2, 3 and 43, and what to know of them."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -105,7 +105,7 @@ def print_plan(plan: "RunPlan", wanted: "DetectorRun", json_out: bool) -> None:
     console = output()
     console.print(f"nothing was sent; {safe(plan.endpoint)} would be asked", highlight=False)
     console.print(
-        f"{pluralize(plan.questions, 'question')} ; labelled trajectories: {plan.trajectories}; "
+        f"{pluralize(plan.questions, 'question')}; labelled trajectories: {plan.trajectories}; "
         f"{plan.answered} answered already; {plan.questions - plan.answered} to ask",
         highlight=False,
     )

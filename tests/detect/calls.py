@@ -1,0 +1,25 @@
+"""The command in this process: what it prints, and the exit status that its error stands for."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from child import Ended
+from typer.testing import CliRunner
+
+from openclawbench.cli.app import app
+from openclawbench.errors import OpenClawBenchError
+
+
+def call(*arguments: str | Path, env: Mapping[str, str] | None = None) -> Ended:
+    """Run `openclawbench ARGUMENTS`. An error that the program does not mean to show is raised."""
+    found = CliRunner().invoke(app, [*map(str, arguments)], env=dict(env or {}))
+    if isinstance(found.exception, OpenClawBenchError):
+        return Ended(found.exception.exit_status, found.stdout_bytes, f"{found.stderr}error: {found.exception}\n")
+    if found.exception is not None and not isinstance(found.exception, SystemExit):
+        raise found.exception
+    return Ended(found.exit_code, found.stdout_bytes, found.stderr)
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    """Every file below a folder, by its path."""
+    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}

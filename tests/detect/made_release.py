@@ -1,0 +1,133 @@
+"""A release made up for tests of detectors: whole records, label files with sides, verdicts of people."""
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, get_args, get_origin
+
+import polars as pl
+from pydantic import BaseModel
+from unsent import filled
+
+from openclawbench.detect.settings import NORMAL
+from openclawbench.records.packet import EvidenceStep
+from openclawbench.records.release import Master
+from openclawbench.release.labels.labels import CUTS, SIDES, typed_file
+from openclawbench.release.writer.second_pass import both_side_file
+from openclawbench.tables.schema import from_records
+
+STEP = {
+    "user_turn": 1,
+    "action_kind": "tool_call",
+    "event_type": "read",
+    "tool_name": "exec",
+    "tool_name_raw": "exec",
+    "tool_status": "ok",
+    "auto_flags": [],
+}
+MODELS = ("m1", "m2", "m3")
+
+
+def session(
+    number: int,
+    label: str = NORMAL,
+    *,
+    words: str = "look at the file",
+    side: str = "test",
+    model: str | None = None,
+    task: str | None = None,
+    steps: int = 2,
+    **more: Any,
+) -> dict[str, Any]:
+    """A session with a label. `more`: fields of the record, or of the row of a label file."""
+    made = [
+        filled(EvidenceStep, STEP | {"step_id": place, "action_text": words, "reflection_text": f"result {number}"})
+        for place in range(1, steps + 1)
+    ]
+    is_anomalous = label != NORMAL
+    return {
+        "source_model": model or MODELS[number % len(MODELS)],
+        "trajectory_id": f"t{number:05}",
+        "task_id": task or f"task{number // len(MODELS)}",
+        "num_steps": steps,
+        "steps": made,
+        "user_turns": [{"user_turn": 1, "kinds": ["user"], "text": f"ask {number}"}],
+        "languages": [],
+        "slice_label": "pass_low_risk",
+        "is_anomalous": is_anomalous,
+        "anomaly_type_l2": label if is_anomalous else None,
+        "earliest_recoverable_onset": 1 if is_anomalous else None,
+        "segment_spans": [{"start_step": 1, "end_step": 2, "label": "anomalous"}] if is_anomalous else [],
+        "quality_tier": "high_confidence_accepted",
+        "label_status": "accepted",
+        "side": side,
+        "scoreable": True,
+        "in_calibration_pool": False,
+        **more,
+    }
+
+
+def made_release(
+    root: Path,
+    sessions: Sequence[dict[str, Any]],
+    judge: str = "openai",
+    human: Sequence[dict[str, Any]] = (),
+    both: Sequence[str] | None = None,
+) -> Path:
+    """Write a release. `human`: rows of human_audited.parquet; `both`: ids of which two passes are sure."""
+    for model in sorted({one["source_model"] for one in sessions}):
+        records = [master(one, judge) for one in sessions if one["source_model"] == model]
+        folder = root / "fulltax_prod_v1" / model
+        folder.mkdir(parents=True)
+        from_records(records, Master).write_parquet(folder / "master_table_all-00000-of-00001.parquet")
+    columns = ("source_model", "trajectory_id", "quality_tier", "label_status", "scoreable", "in_calibration_pool")
+    for folder_name in CUTS.values():
+        (root / folder_name).mkdir(exist_ok=True)
+        for side in SIDES:
+            rows = [{name: one[name] for name in columns} for one in sessions if one["side"] == side]
+            frame = pl.DataFrame(
+                rows, schema=dict.fromkeys(columns[:4], pl.String) | dict.fromkeys(columns[4:], pl.Boolean)
+            )
+            frame.write_parquet(root / typed_file(f"{folder_name}silver_{side}_labels.jsonl"))
+            if both is not None:
+                frame.filter(pl.col("trajectory_id").is_in(both)).write_parquet(
+                    root / both_side_file(folder_name, side)
+                )
+    if human:
+        pl.DataFrame(human).write_parquet(root / "human_audited.parquet")
+    digest = hashlib.sha256(repr(sorted(one["trajectory_id"] for one in sessions)).encode()).hexdigest()
+    (root / "CHECKSUMS.sha256").write_text(f"{digest}  everything\n")
+    return root
+
+
+def master(one: dict[str, Any], judge: str) -> dict[str, Any]:
+    """A whole record; what a session does not say is null, nothing, 0 or empty."""
+    given = {name: value for name, value in one.items() if name in Master.model_fields}
+    return whole(Master, {"provenance": {"judge": judge}} | given)
+
+
+def whole(record: type[BaseModel], given: dict[str, Any]) -> dict[str, Any]:
+    """A record with a value for each field."""
+    return {name: value_of(field.annotation, given.get(name)) for name, field in record.model_fields.items()}
+
+
+def value_of(kind: Any, given: Any) -> Any:
+    """What is given, with every field if it is a record; else what stands for absent."""
+    if isinstance(kind, type) and issubclass(kind, BaseModel):
+        return whole(kind, given or {})
+    if given is not None or type(None) in get_args(kind):
+        return given
+    return [] if get_origin(kind) is list else kind() if kind in (bool, int, float, str) else get_args(kind)[0]
+
+
+def verdict(one: dict[str, Any], label: str | None) -> dict[str, Any]:
+    """A row of human_audited.parquet: what people say of a session; null for a verdict that is not settled."""
+    return {
+        "source_model": one["source_model"],
+        "trajectory_id": one["trajectory_id"],
+        "human_anomaly_label": None if label is None else label != NORMAL,
+        "human_subtype": None if label in (None, NORMAL) else label,
+        "human_onset": None if label in (None, NORMAL) else 1,
+        "onset_reviewed": label is not None,
+        "same_label": True,
+    }

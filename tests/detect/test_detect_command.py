@@ -1,0 +1,394 @@
+"""`detect baseline`, `score`, `table`, `prompt`, `check-tokenizer`: files that are wrong, and what is said of them."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from calls import call, files
+from made import T43
+from made_release import made_release, session, verdict
+
+from openclawbench.detect.settings import LABELS, NORMAL, DetectRules
+
+WEAK, GAP = LABELS[3], LABELS[1]
+EVEN = dict.fromkeys(LABELS, 1 / 6)
+
+
+@pytest.fixture
+def release(tmp_path: Path) -> Path:
+    """30 train and 30 test trajectories, a third of them weak evidence, of three source models."""
+    sessions = []
+    for number in range(60):
+        label = WEAK if number % 3 == 0 else GAP if number % 10 == 1 else NORMAL
+        words = {WEAK: "guess", GAP: "no tool"}.get(label, "look")
+        side = "train" if number < 30 else "test"
+        model = f"m{number // 2 % 3 + 1}"
+        sessions.append(session(number, label, side=side, words=words, model=model, task=f"o{number // 2}"))
+    return made_release(tmp_path / "release", sessions)
+
+
+def truth(release: Path) -> list[dict[str, Any]]:
+    """A row a test trajectory with its label, as somebody else's file would have it."""
+    rows = []
+    for number in range(30, 60):
+        label = WEAK if number % 3 == 0 else GAP if number % 10 == 1 else NORMAL
+        rows.append({"source_model": f"m{number // 2 % 3 + 1}", "trajectory_id": f"t{number:05}", "label": label})
+    return rows
+
+
+def written(path: Path, rows: list[Any]) -> Path:
+    path.write_text("".join(row if isinstance(row, str) else json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def scored(release: Path, *arguments: str | Path) -> list[dict[str, Any]]:
+    ended = call("detect", "score", *arguments, "--release", release, "--json")
+    assert ended.status == 0, ended.err
+    found: list[dict[str, Any]] = ended.json["detectors"]
+    return found
+
+
+def f1(card: dict[str, Any], convention: str = "wrong") -> float | None:
+    value: float | None = card["conventions"][convention]["measures"]["f1"]["value"]
+    return value
+
+
+# -------------------------------------------------------------------------------- wrong prediction files
+def test_lines_that_are_wrong_are_named_counted_and_left_out(release: Path, tmp_path: Path) -> None:
+    rows: list[Any] = truth(release)
+    twice, contradicting = rows[0], rows[1] | {"label": GAP if rows[1]["label"] != GAP else NORMAL}
+    nan = rows[2] | {"probabilities": EVEN | {NORMAL: float("nan")}}
+    no_sum = rows[3] | {"probabilities": dict.fromkeys(LABELS, 0.5)}
+    other_key = {"source_model": "m9", "trajectory_id": "elsewhere", "label": NORMAL}
+    no_label = rows[4] | {"label": "odd"}
+    other_trajectory = rows[5] | {"trajectory_sha256": "0" * 64}
+    bad = [rows[0], twice, rows[1], contradicting, nan, no_sum, other_key, no_label, other_trajectory]
+    bad += ["{not json\n", '{"label": "normal"}\n', rows[6] | {"more": 1}]
+    (card,) = scored(release, written(tmp_path / "p.jsonl", [*bad, *rows[7:20]]))
+    compared = card["compared"]
+    assert compared["faults"] == {
+        "contradicting": 1,
+        "no_key": 1,
+        "not_a_prediction": 1,
+        "not_json": 1,
+        "probabilities": 2,
+        "twice": 1,
+        "unknown_field": 1,
+    }
+    assert compared["fault_lines"]["twice"] == ["line 2: m1/t00030: the same row stands twice; it counts once"]
+    assert "sum to 3" in compared["fault_lines"]["probabilities"][1]
+    # Comparable: row 0, 2, 3, 6, and 13 more; 1 contradicts itself, 4 has no label, 5 is another trajectory.
+    assert compared["compared"] == 17 and compared["coverage"] == pytest.approx(17 / 30, abs=1e-6)
+    assert compared["not_compared"] == {"other_key": 1, "other_trajectory": 1, "missing": 12}
+    assert compared["named"]["other_key"] == ["m9/elsewhere"]
+    assert card["trajectories"] == 17 and f1(card) == 1.0
+    assert card["probabilities"] is None
+
+
+def test_what_is_wrong_is_said_to_people_too(release: Path, tmp_path: Path) -> None:
+    rows: list[Any] = truth(release)
+    path = written(tmp_path / "theirs.jsonl", [*rows[:20], "{\n", rows[0] | {"trajectory_id": "zz\u001b[2J"}])
+    ended = call("detect", "score", path, "--release", release)
+    assert ended.status == 0
+    assert "theirs: unverified: the file has no provenance file" in ended.err
+    assert "theirs: scored on 20 of 30 labelled trajectories (66.67 %)" in ended.err
+    assert "theirs: not_json: 1 line: line 21" in ended.err
+    assert "theirs: other_key: 1, such as" in ended.err and "theirs: missing: 10, such as" in ended.err
+    assert "\u001b" not in ended.err + ended.text
+
+
+def test_predictions_made_over_another_release_are_compared_by_their_trajectories(
+    release: Path, tmp_path: Path
+) -> None:
+    data = tmp_path / "data"
+    assert call("detect", "baseline", "bow", "--release", release, "--data", data).status == 0
+    path = data / "detect" / "predictions" / "bow.accepted.default.test.jsonl"
+    changed = [session(n, NORMAL, words="guess", model=f"m{n // 2 % 3 + 1}", task=f"o{n // 2}") for n in range(30, 60)]
+    other = made_release(tmp_path / "other", [*changed, session(7, WEAK, model="m1")])
+    ended = call("detect", "score", path, "--release", other, "--json")
+    (card,) = ended.json["detectors"]
+    assert any(note.startswith("made over another release") for note in card["notes"])
+    kept = sum(number % 3 == 0 for number in range(30, 60))  # the same words, so the same trajectory
+    assert card["compared"]["not_compared"] == {"other_trajectory": 30 - kept, "missing": 1}
+    assert card["trajectories"] == kept
+
+
+def test_a_file_that_was_changed_since_is_unverified(release: Path, tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    assert call("detect", "baseline", "majority", "--release", release, "--data", data).status == 0
+    path = data / "detect" / "predictions" / "majority.accepted.default.test.jsonl"
+    assert scored(release, path)[0]["verified"]
+    path.write_bytes(path.read_bytes() + b"\n")
+    (card,) = scored(release, path)
+    assert not card["verified"] and card["unverified"] == "is not the file that its provenance describes"
+
+
+def test_a_side_without_an_anomaly_is_said_and_has_no_f1(tmp_path: Path) -> None:
+    root = made_release(tmp_path / "release", [session(n, task=f"o{n}") for n in range(5)])
+    rows = [{"source_model": f"m{n % 3 + 1}", "trajectory_id": f"t{n:05}", "label": NORMAL} for n in range(5)]
+    path = written(tmp_path / "p.jsonl", rows)
+    (card,) = scored(root, path)
+    assert f1(card) is None and card["conventions"]["wrong"]["measures"]["macro_f1"]["value"] is None
+    ended = call("detect", "score", path, "--release", root)
+    assert "no trajectory here is anomalous" in ended.err and ended.status == 0
+    table = call("detect", "table", path, "--release", root, "--out", tmp_path / "table")
+    assert table.status == 0, table.err
+    assert "no trajectory here is anomalous" in (tmp_path / "table" / "detectors.md").read_text()
+
+
+def test_a_file_named_twice_or_missing_and_files_of_different_labels_are_refused(release: Path, tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    for cut in ("default", "m1"):
+        assert call("detect", "baseline", "majority", "--release", release, "--data", data, "--cut", cut).status == 0
+    one, other = sorted((data / "detect" / "predictions").glob("*.jsonl"))
+    twice = call("detect", "score", one, one, "--release", release)
+    assert twice.status == 2 and "is named 2 times" in twice.err
+    mixed = call("detect", "score", one, other, "--release", release)
+    assert mixed.status == 2 and "Name --pool, --cut and --side" in mixed.err
+    assert (
+        call(
+            "detect",
+            "score",
+            one,
+            other,
+            "--release",
+            release,
+            "--pool",
+            "accepted",
+            "--cut",
+            "default",
+            "--side",
+            "test",
+        ).status
+        == 0
+    )
+    missing = call("detect", "score", tmp_path / "none.jsonl", "--release", release)
+    assert missing.status == 2 and "Name a predictions file" in missing.err
+
+
+def test_a_detector_scored_where_it_was_fitted_is_told_on(release: Path, tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    assert call("detect", "baseline", "majority", "--release", release, "--data", data, "--cut", "m1").status == 0
+    (path,) = (data / "detect" / "predictions").glob("*.jsonl")
+    (card,) = scored(release, path, "--cut", "default")
+    assert any("it may have seen what is scored here" in note for note in card["notes"])
+    assert scored(release, path)[0]["notes"] == []
+
+
+# -------------------------------------------------------------------------------- the paper
+def test_a_corpus_with_the_confusion_of_t43_gives_its_metrics(tmp_path: Path) -> None:
+    """The whole way: records of a release, a predictions file, the command."""
+    sessions, rows, number = [], [], 0
+    for label, counts in zip(LABELS, T43, strict=True):
+        for said, count in zip(LABELS, counts, strict=True):
+            for _ in range(count):
+                one = session(number, label, task=f"task{number // 3}", steps=1)
+                sessions.append(one)
+                rows.append({name: one[name] for name in ("source_model", "trajectory_id")} | {"label": said})
+                number += 1
+    root = made_release(tmp_path / "release", sessions)
+    (card,) = scored(root, written(tmp_path / "p.jsonl", rows))
+    measured = {name: found["value"] for name, found in card["conventions"]["wrong"]["measures"].items()}
+    assert (card["trajectories"], card["anomalous"]) == (2646, 391)
+    assert [row[:6] for row in card["confusion"]] == T43
+    shown = ("precision", "recall", "f1", "macro_f1", "predicted_share")
+    assert [round(measured[name], 3) for name in shown] == [0.660, 0.813, 0.729, 0.403, 0.182]
+    assert round(measured["f1_capability_gap_overcommitment"], 3) == 0.744
+    assert card["contradictions"] == []
+
+
+CONTRADICTIONS = [  # where, printed, what the others imply: paper T2, T3, T43, F.10
+    ("T43, against T2", "0.820", "0.813299"),
+    ("T43, against T2", "17.7%", "18.2162 %"),
+    ("T43, against T2", "14.7%", "14.777 %"),
+    ("T43 macro F1, against T2", "0.408", "0.402608"),
+    ("T3 label anomalies, against T43", "391", "388"),
+    ("F.10 confusion with normal, against T43", "95%", "82.5784 %"),
+]
+
+
+@pytest.mark.parametrize(("where", "printed", "implied"), CONTRADICTIONS)
+def test_the_contradictions_of_the_paper_are_printed(where: str, printed: str, implied: str) -> None:
+    ended = call("detect", "table", "--paper")
+    assert ended.status == 0
+    lines = [line for line in ended.text.splitlines() if line.startswith(where)]
+    assert any(printed in line and implied in line for line in lines)
+    rows = call("detect", "table", "--paper", "--json").json["sections"]["paper_contradictions"]["rows"]
+    assert any((row["where"], row["printed"], row["implied"]) == (where, printed, implied) for row in rows)
+
+
+# -------------------------------------------------------------------------------- leaderboard
+def test_a_leaderboard_is_markdown_json_and_pictures_with_provenance(release: Path, tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    for name in ("majority", "bow", "descriptors"):
+        assert call("detect", "baseline", name, "--release", release, "--data", data).status == 0
+    theirs = written(tmp_path / "theirs|`x`.jsonl", truth(release)[:25])
+    ours = sorted((data / "detect" / "predictions").glob("*.jsonl"))
+    ended = call("detect", "table", *ours, theirs, "--release", release, "--data", data, "--paper")
+    assert ended.status == 0, ended.err
+    folder = data / "detect" / "table"
+    made = files(folder)
+    for name in ("headline", "by_source_model", "confusion", "probabilities", "sweep"):
+        assert made[f"{name}.png"].startswith(b"\x89PNG") and b"<svg" in made[f"{name}.svg"]
+    page, sections = made["detectors.md"].decode(), json.loads(made["detectors.json"])["sections"]
+    headline = {row["detector"]: row for row in sections["headline"]["rows"]}
+    assert headline["bow"]["f1"] == 1.0 and headline["majority"]["f1"] == 0.0 and headline["bow"]["verified"]
+    assert not headline["theirs|`x`"]["verified"] and headline["theirs|`x`"]["trajectories"] == 25
+    assert sections["headline"]["facts"]["contradictions"] == 0
+    assert "theirs|" not in page and "\\x7c\\x60x\\x60" in page
+    files_told = {row["detector"]: row for row in sections["provenance"]["rows"]}
+    assert files_told["theirs|`x`"]["unverified"] == "has no provenance file"
+    assert files_told["bow"]["trained_on"].startswith("accepted, default, train: 30, ")
+    models = [row["source_model"] for row in sections["by_source_model"]["rows"] if row["detector"] == "bow"]
+    assert models == ["m1", "m2", "m3"]
+    pairs = {(row["first"], row["second"]): row for row in sections["mcnemar"]["rows"]}
+    assert len(pairs) == 6
+    against = pairs["bow", "majority"]
+    assert (against["only_first"], against["only_second"]) == (12, 0)
+    assert against["p_value"] == pytest.approx(2 * 0.5**12)
+    assert "paper_contradictions" in sections
+    again = call("detect", "table", *ours, theirs, "--release", release, "--data", data, "--paper")
+    assert again.status == 0 and files(folder) == made
+
+
+def test_two_files_of_one_detector_are_told_apart(release: Path, tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    for name in ("a.jsonl", "b.jsonl"):
+        out = ("--out", tmp_path / name)
+        assert call("detect", "baseline", "majority", "--release", release, "--data", data, *out).status == 0
+    cards = scored(release, tmp_path / "a.jsonl", tmp_path / "b.jsonl")
+    assert [card["detector"] for card in cards] == ["majority (a.jsonl)", "majority (b.jsonl)"]
+    (tmp_path / "x").mkdir()
+    for name in ("a.jsonl", "a.provenance.json"):
+        shutil.copy(tmp_path / name, tmp_path / "x" / name)
+    cards = scored(release, tmp_path / "a.jsonl", tmp_path / "x" / "a.jsonl")
+    assert len({card["detector"] for card in cards}) == 2
+
+
+def test_a_table_needs_files_or_the_paper() -> None:
+    ended = call("detect", "table")
+    assert ended.status == 2 and "name predictions files" in ended.err
+
+
+def test_each_model_is_held_out_in_one_command(release: Path, tmp_path: Path) -> None:
+    ended = call(
+        "detect", "baseline", "bow", "--cut", "hold-one-out", "--release", release, "--data", tmp_path, "--json"
+    )
+    (card,) = ended.json["detectors"]
+    assert card["trajectories"] == 60
+    assert [row["group"] for row in card["by"]["source_model"]] == ["m1", "m2", "m3"]
+    assert card["provenance"]["trained_on"]["cut"] == "hold-one-out" and card["notes"] == []
+
+
+# -------------------------------------------------------------------------------- people
+def reviewed(tmp_path: Path) -> tuple[Path, Path]:
+    """A release in which people call half of the silver anomalies normal, and a detector that agrees with people."""
+    sessions = [session(n, WEAK if n % 2 else NORMAL, task=f"o{n}") for n in range(200)]
+    says = {one["trajectory_id"]: WEAK if n % 4 == 1 else NORMAL for n, one in enumerate(sessions)}
+    verdicts = [verdict(one, says[one["trajectory_id"]]) for one in sessions[:100]] + [verdict(sessions[150], None)]
+    root = made_release(tmp_path / "release", sessions, human=verdicts)
+    keys = ("source_model", "trajectory_id")
+    rows = [{name: one[name] for name in keys} | {"label": says[one["trajectory_id"]]} for one in sessions]
+    return root, written(tmp_path / "p.jsonl", rows)
+
+
+def test_scores_corrected_by_verdicts_stand_beside_silver(tmp_path: Path) -> None:
+    root, path = reviewed(tmp_path)
+    (card,) = scored(root, path)
+    silver, corrected = card["conventions"]["wrong"]["measures"], card["corrected"]["measures"]
+    assert silver["recall"]["value"] == 0.5 and corrected["recall"]["value"] == 1.0
+    assert silver["recall"]["low"] < 0.5 < silver["recall"]["high"]
+    assert 0.8 < corrected["recall"]["low"] < corrected["recall"]["high"] <= 1.0
+    assert card["corrected"]["verdicts"] == 100 and f1(card["human"]) == 1.0
+    ended = call("detect", "score", path, "--release", root)
+    assert "against silver, and corrected by 100 verdicts" in ended.text and "against people: F1 1.000" in ended.text
+    table = call("detect", "table", path, "--release", root, "--out", tmp_path / "t")
+    assert table.status == 0, table.err
+    sections = json.loads((tmp_path / "t" / "detectors.json").read_text())["sections"]
+    row = next(row for row in sections["corrected"]["rows"] if row["measure"] == "recall")
+    assert (row["silver"], row["corrected"]) == (0.5, 1.0) and len(sections["strata"]["rows"]) == 3
+    assert sections["human"]["rows"][0]["trajectories"] == 100
+
+
+def test_verdicts_alone_are_a_pool_of_their_own(tmp_path: Path) -> None:
+    root, path = reviewed(tmp_path)
+    for choice in (["--labels", "human"], ["--pool", "human"]):
+        (card,) = scored(root, path, *choice)
+        assert card["labels"]["judges"] == ["human"] and card["labels"]["left_out"] == {"no_settled_verdict": 1}
+        assert card["trajectories"] == 100 and f1(card) == 1.0 and "corrected" not in card
+
+
+def test_without_verdicts_nothing_is_corrected(release: Path, tmp_path: Path) -> None:
+    (card,) = scored(release, written(tmp_path / "p.jsonl", truth(release)))
+    assert "corrected" not in card and "human" not in card
+    table = call("detect", "table", tmp_path / "p.jsonl", "--release", release, "--out", tmp_path / "t")
+    assert table.status == 0 and "Corrected" not in (tmp_path / "t" / "detectors.md").read_text()
+    ended = call("detect", "score", tmp_path / "p.jsonl", "--release", release, "--labels", "people")
+    assert ended.status == 2 and "silver, human" in ended.err
+
+
+def test_labels_of_the_rules_judge_come_with_a_warning(tmp_path: Path) -> None:
+    status = {"quality_tier": "baseline_accepted", "label_status": "baseline"}
+    sessions = [session(n, WEAK if n % 2 else NORMAL, task=f"o{n}", **status) for n in range(10)]
+    root = made_release(tmp_path / "release", sessions, judge="rules")
+    ended = call("detect", "baseline", "rules", "--pool", "baseline", "--release", root, "--data", tmp_path / "data")
+    assert ended.status == 0 and "these labels are the rules judge's" in ended.err
+    (path,) = (tmp_path / "data" / "detect" / "predictions").glob("*.jsonl")
+    assert call("detect", "table", path, "--release", root, "--data", tmp_path / "data").status == 0
+    page = (tmp_path / "data" / "detect" / "table" / "detectors.md").read_text()
+    assert page.splitlines()[2].startswith("> **The labels are the rules judge's")
+
+
+# -------------------------------------------------------------------------------- prompt and tokenizer
+def test_the_prompt_is_printed_alone_and_with_a_trajectory(release: Path) -> None:
+    alone = call("detect", "prompt")
+    assert alone.status == 0 and "| ∘ | normal |" in alone.text
+    found = call("detect", "prompt", "t00031", "--release", release, "--protocol", "json")
+    assert found.status == 0 and "ask 31" in found.text and "END TRAJECTORY" in found.text
+    assert "0 of" in found.err and "left out" in found.err
+    several = call("detect", "prompt", "t0003", "--release", release)
+    assert several.status == 2 and "is one of m1/t00030" in several.err
+    none = call("detect", "prompt", "x", "--release", release)
+    assert none.status == 2 and "has no trajectory x" in none.err
+
+
+def tokenizer(folder: Path, single: bool) -> Path:
+    """A byte-level tokenizer, in whose vocabulary the symbols are or are not."""
+    tokenizers = pytest.importorskip("tokenizers")
+    alphabet = tokenizers.pre_tokenizers.ByteLevel.alphabet()
+    made = tokenizers.Tokenizer(tokenizers.models.BPE())
+    made.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
+    made.train_from_iterator([], tokenizers.trainers.BpeTrainer(vocab_size=256, initial_alphabet=alphabet))
+    if single:
+        made.add_tokens(list(DetectRules.load().symbols))
+    folder.mkdir()
+    made.save(str(folder / "tokenizer.json"))
+    return folder
+
+
+def test_a_tokenizer_with_each_symbol_as_a_token_is_good(tmp_path: Path) -> None:
+    ended = call("detect", "check-tokenizer", tokenizer(tmp_path / "model", single=True))
+    assert ended.status == 0, ended.err
+    assert "each of the six symbols is a single token of its own" in ended.text
+
+
+def test_a_tokenizer_that_splits_symbols_is_not(tmp_path: Path, release: Path) -> None:
+    folder = tokenizer(tmp_path / "model", single=False)
+    ended = call("detect", "check-tokenizer", folder / "tokenizer.json", "--json")
+    assert ended.status == 1
+    assert not ended.json["is_good"] and {len(row["tokens"]) for row in ended.json["symbols"]} == {3}
+    assert set(ended.json["alike"]) == set(DetectRules.load().symbols)  # the bytes of all begin alike
+    counted = call("detect", "prompt", "t00031", "--release", release, "--tokenizer", folder, "--json").json
+    text = counted["messages"][1]["content"].split("\n")[1]
+    assert counted["packet"]["estimated_tokens"] == len(text.encode())  # a token a byte
+
+
+@pytest.mark.parametrize("content", [None, b"{}", b"\xff"])
+def test_what_is_no_tokenizer_is_refused(tmp_path: Path, content: bytes | None) -> None:
+    pytest.importorskip("tokenizers")
+    if content is not None:
+        (tmp_path / "tokenizer.json").write_bytes(content)
+    ended = call("detect", "check-tokenizer", tmp_path)
+    assert ended.status == 2 and "tokenizer.json" in ended.err
