@@ -222,7 +222,8 @@ def rules_judge(root: Path, _train: Sequence[Item], test: Sequence[Item], _rules
     """Label, onset and span of the embedded rules judge, from evidence alone. What it would send to review counts as an
     answer that cannot be read."""
     judge = RulesJudge()
-    return {key_of(row): judged(judge, row) for row in released_records(root, keys_of(test))}
+    columns = list(Evidence.model_fields)
+    return {key_of(row): judged(judge, row) for row in released_records(root, keys_of(test), columns)}
 
 
 def judged(judge: RulesJudge, record: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """The labels that detectors are trained and scored on: pools of a release, their sides, and what people say of them."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from openclawbench.release.human_audited import HUMAN_FILE
 from openclawbench.release.labels.labels import CUTS, SIDES, typed_file
 from openclawbench.release.record_key import Key, key_of
 from openclawbench.release.release_folder import refuse_other_folder
-from openclawbench.release.writer.parquet import rows_of, shards_of
+from openclawbench.release.writer.parquet import shards_of
 from openclawbench.release.writer.render import MASTER_FILE, ROOT
 from openclawbench.release.writer.second_pass import both_side_file
 from openclawbench.storage.data_folder import sha256_file
@@ -311,13 +311,19 @@ def human_items(root: Path) -> dict[Key, Item]:
 UNNAMED = "anomalous_without_subtype"  # people found an anomaly and named no subtype: right is any but normal
 
 
-def released_records(root: Path, keys: set[Key]) -> Iterator[dict[str, Any]]:
-    """The released records of these keys, in order of the files; COLUMNS and the descriptors of steps are in them."""
+def released_records(root: Path, keys: set[Key], columns: Sequence[str] = COLUMNS) -> Iterator[dict[str, Any]]:
+    """These columns of the released records of these keys, in order of the files, a row group in memory at a time."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    import pyarrow.parquet as pq
+
     for model in sorted({model for model, _ in keys}):
+        wanted = pa.array(sorted(trajectory for own, trajectory in keys if own == model))
         for path in shards_of(root, f"{ROOT}/{model}/{MASTER_FILE}"):
-            for row in rows_of(path):
-                if key_of(row) in keys:
-                    yield row
+            file = pq.ParquetFile(path)
+            for group in range(file.num_row_groups):
+                rows = file.read_row_group(group, columns=list(columns))
+                yield from rows.filter(pc.is_in(rows["trajectory_id"], value_set=wanted)).to_pylist()
 
 
 def find_keys(root: Path, text: str) -> list[Key]:
@@ -341,7 +347,7 @@ def packets(
     """The packets of these keys, in order of the files."""
     limits = rules or DetectRules.load().packet
     for row in released_records(root, keys):
-        yield detector_packet({name: row[name] for name in COLUMNS}, limits, count_tokens)
+        yield detector_packet(row, limits, count_tokens)
 
 
 def require_items(labels: LabelSet) -> None:

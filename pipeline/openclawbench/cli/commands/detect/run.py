@@ -73,13 +73,13 @@ def run(
     check_date(date)
     folder = DataFolder(data)
     chosen = settings(folder, **flags)
-    if not flags.get("model") and not chosen.model:
+    if not chosen.model:
         raise UsageError("which model? Name it with --model.")
     labels = read_labels(release_of(release, data), choice_of(pool, cut, side))
     require_items(labels)
     wanted = DetectorRun(
         name=name or f"{chosen.model} ({protocol})",
-        model=str(chosen.model),
+        model=chosen.model,
         protocol=protocol,
         labels=labels,
         rules=DetectRules.load(),
