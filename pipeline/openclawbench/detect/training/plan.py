@@ -124,7 +124,7 @@ def plan_of(run: TrainingRun, prepared: Prepared, base: Path) -> dict[str, Any]:
         "pool": about["pool"],
         "cut": about["cut"],
         "recipe_sha256": run.recipe.digest,
-        "base_sha256": base_digest(base) if is_main_process() else None,
+        "base_sha256": base_digest(base) if is_main_process() else "",
         "rows_sha256": digest.hexdigest(),
     }
 

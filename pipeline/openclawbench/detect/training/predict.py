@@ -69,7 +69,7 @@ def prediction_provenance(
             "recipe": adapter.recipe,
             "recipe_sha256": adapter.recipe_sha256,
             "rows_sha256": adapter.rows_sha256,
-            "base_sha256": adapter.base_sha256 or "",
+            "base_sha256": adapter.base_sha256,
             "seed": adapter.seed,
             "max_tokens": adapter.max_tokens,
             "dtype": adapter.dtype,

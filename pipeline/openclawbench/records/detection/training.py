@@ -8,6 +8,7 @@ from openclawbench.records.detection.prediction import DetectorPrompt, Label, Tr
 from openclawbench.tables.record import Count, Keyed, Record
 
 Form = Literal["chat", "completion", "messages"]
+PromptForm = Literal["chat", "completion"]
 
 
 class TrainingRow(Keyed):
@@ -98,11 +99,11 @@ class AdapterProvenance(Record):
 
     schema_version: str
     base_model: str
-    base_sha256: str | None
+    base_sha256: str
     recipe: str
     recipe_sha256: str
     seed: int
-    form: Form
+    form: PromptForm
     prompt: DetectorPrompt
     packet_rules_sha256: str
     release_sha256: str
