@@ -33,13 +33,13 @@ PYTHONDONTWRITEBYTECODE =
 export PYTHONPYCACHEPREFIX PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow test-collect test-llm test-scout test-wheel test-browser browser view lint docs bench bench-peers clean normalize enrich fuse slice onset packet \
+.PHONY: help setup demo test test-slow test-collect test-llm test-scout test-train test-wheel test-browser browser view lint docs bench bench-peers clean normalize enrich fuse slice onset packet \
         annotate stage-a stage-b1 stage-b2 stage-c merge release audit run status schemas certificate lock
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
-setup: $(READY) ## make the virtual environment and install everything, every extra too, at locked versions
+setup: $(READY) ## make the virtual environment and install everything, every extra but train, at locked versions
 
 demo: $(READY) ## run every stage on data/example and show what came out
 	@$(OCB) demo $(WHERE) $(ARGS)
@@ -69,6 +69,11 @@ test-llm: $(READY) ## a small language model on this machine as judge; fetches i
 test-scout: $(READY) ## open an export in Inspect Scout with Chromium (Debian: chromium); installs Scout beside the environment
 	@test -x $(VENV)/scout/bin/scout || { "$(PYTHON)" -m venv $(VENV)/scout && $(VENV)/scout/bin/python -m pip -qq --disable-pip-version-check install inspect-scout==0.6.1 playwright==1.65.2; }
 	@OPENCLAWBENCH_TEST_SCOUT=$(abspath $(VENV))/scout/bin/python OPENCLAWBENCH_BIN=$(abspath $(VENV))/bin $(VENV)/bin/python -m pytest -rs tests/scout $(ARGS)
+
+# The extra `train` (1.5 GB and more), pinned in pyproject.toml, in an environment of its own.
+test-train: $(READY) ## train a toy detector for real; installs torch, transformers, peft and trl beside the environment first
+	@test -x $(VENV)/train/bin/pytest || { "$(PYTHON)" -m venv $(VENV)/train && $(VENV)/train/bin/python -m pip -qq --disable-pip-version-check install -e '.[train]' 'pytest>=9' 'hypothesis>=6.130'; }
+	@OMP_NUM_THREADS=1 $(VENV)/train/bin/python -m pytest -rs -m slow tests/detect/test_training_run.py $(ARGS)
 
 test-browser: $(READY) ## the workbench in Debian's headless Chromium (make browser installs it): by keyboard, without script, with axe
 	@POLARS_MAX_THREADS=1 $(VENV)/bin/python -m pytest -rs -m browser tests/workbench $(ARGS)

@@ -117,6 +117,15 @@ class CollectionStopped(OpenClawBenchError):
     exit_status = 3
 
 
+# Training detectors
+
+
+class TrainingRefused(OpenClawBenchError):
+    """Training would learn nothing, or something else than the labels: a label is cut off, or the loss is none."""
+
+    exit_status = 1
+
+
 # The ledger of answers
 
 

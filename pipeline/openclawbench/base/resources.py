@@ -37,3 +37,11 @@ def how_to_install(extra: str) -> str:
         f"Install the extra `{extra}`: run `make setup` in the checkout; in an environment of your own, "
         f"pip install 'CHECKOUT[{extra}]', with the checkout's path"
     )
+
+
+def how_to_install_apart(extra: str) -> str:
+    """The same for an extra that is too large for `make setup`."""
+    return (
+        f"Install the extra `{extra}`, which is large and not part of `make setup`, in an environment of your own: "
+        f"pip install 'CHECKOUT[{extra}]', with the checkout's path"
+    )

@@ -16,6 +16,7 @@ from openclawbench.records.calibration import CalibrationReview, CalibrationShee
 from openclawbench.records.datapackage import DataPackage
 from openclawbench.records.detection.packet import DetectorPacket
 from openclawbench.records.detection.prediction import Prediction, PredictionProvenance
+from openclawbench.records.detection.training import AdapterProvenance, EpochRows, TrainingExport, TrainingRow
 from openclawbench.records.evidence import AlignedDescriptor
 from openclawbench.records.fields import description, reachable
 from openclawbench.records.fulltax import (
@@ -48,6 +49,7 @@ from openclawbench.records.statistics import StatisticsFile
 
 STAGE_RECORDS: dict[str, type[BaseModel]] = {"a": StageA, "b1": StageB1, "b2": StageB2, "c": StageC}
 PUBLIC: dict[str, type[BaseModel]] = {  # the lines of every released file, every exported table, every sheet
+    "adapter_provenance": AdapterProvenance,
     "aligned_descriptor": AlignedDescriptor,
     "annotation": Annotation,
     "calibration_review": CalibrationReview,
@@ -59,6 +61,7 @@ PUBLIC: dict[str, type[BaseModel]] = {  # the lines of every released file, ever
     "decision_b2": DecisionB2,
     "decision_c": DecisionC,
     "detector_packet": DetectorPacket,
+    "epoch_rows": EpochRows,
     "event_descriptor": EventDescriptor,
     "event_review": EventReview,
     "event_sample_row": EventSampleRow,
@@ -89,6 +92,8 @@ PUBLIC: dict[str, type[BaseModel]] = {  # the lines of every released file, ever
     "statistics": StatisticsFile,
     "step": Step,
     "trace_summary_row": TraceSummaryRow,
+    "training_export": TrainingExport,
+    "training_row": TrainingRow,
     "trajectory": Trajectory,
     "unmatched_row": UnmatchedRow,
     "user_turn": UserTurn,

@@ -1,0 +1,130 @@
+"""`openclawbench detect train`: train an adapter on the labels of a release, predict the test side, score it."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from openclawbench.base.terminal import errors, pluralize, safe
+from openclawbench.cli.commands.detect.options import (
+    DEFAULT_CUT,
+    DEFAULT_POOL,
+    Cut,
+    Date,
+    Pool,
+    Release,
+    choice_of,
+    release_of,
+    warn,
+)
+from openclawbench.cli.commands.detect.results import show
+from openclawbench.cli.commands.detect.sft_export import BASELINE_LABELS
+from openclawbench.cli.commands.exam import check_date
+from openclawbench.cli.options import DATA, Data, Json
+from openclawbench.reports.files import as_json
+from openclawbench.storage.data_folder import DataFolder
+
+if TYPE_CHECKING:
+    from openclawbench.detect.training.run import Trained
+
+FOLDER = Path("detect") / "training"  # of a data folder
+
+
+def train(
+    data: Data = DATA,
+    release: Release = None,
+    model: Annotated[
+        str | None,
+        typer.Option(
+            "--model", help="The base model: its folder, or OWNER/NAME of a Hub's model on this machine (recipe: T42)."
+        ),
+    ] = None,
+    pool: Pool = DEFAULT_POOL,
+    cut: Cut = DEFAULT_CUT,
+    recipe: Annotated[
+        Path | None, typer.Option("--recipe", help="A recipe of your own; default: the paper's (lora_t42.toml).")
+    ] = None,
+    name: Annotated[str | None, typer.Option("--name", help="Name of the detector in tables.")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", help="The folder to write, one a training; default: in DATA/detect/training/."),
+    ] = None,
+    may_download: Annotated[
+        bool, typer.Option("--allow-download", help="Download the base model if it is not on this machine.")
+    ] = False,
+    is_dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Make and check the rows, say how long they are; train nothing.")
+    ] = False,
+    date: Date = None,
+    json_out: Json = False,
+) -> None:
+    """Train an adapter on a release's train side, then predict and score its test side (extra `train`).
+
+    The same command goes on where it was stopped."""
+    from openclawbench.detect.labels import read_labels
+    from openclawbench.detect.score.evaluation import evaluate, read_files
+    from openclawbench.detect.settings import DetectRules
+    from openclawbench.detect.training import run as training
+    from openclawbench.detect.training.base_model import require_packages
+    from openclawbench.detect.training.plan import TrainingRun, is_main_process
+    from openclawbench.detect.training.recipe import load_recipe
+    from openclawbench.exam.sitting import UNSAFE
+
+    check_date(date)
+    require_packages()
+    rules, chosen = DetectRules.load(), load_recipe(recipe)
+    root, base = release_of(release, data), model or chosen.base.model
+    sides = [read_labels(root, choice_of(pool, cut, side)) for side in ("train", "test")]
+    stem = UNSAFE.sub("-", f"{name or Path(base).name}.{pool}.{cut}")
+    run = TrainingRun(
+        train=sides[0],
+        test=sides[1],
+        folder=out or DataFolder(data).root / FOLDER / stem,
+        recipe=chosen,
+        rules=rules,
+        model=base,
+        recipe_path=recipe,
+        name=name,
+        may_download=may_download,
+        date=date,
+    )
+    speaks = is_main_process()
+    if sides[0].is_baseline and speaks:
+        warn(BASELINE_LABELS)
+
+    def report(line: str) -> None:
+        if speaks:
+            errors().print(safe(line), highlight=False)
+
+    if is_dry_run:
+        report(training.open_training(run)[3].sentence(chosen))
+        return
+    trained = training.train(run, report)
+    if not speaks:
+        return
+    path = run.folder / training.PREDICTIONS_FILE
+    if trained.predictions is None:
+        warn("the test side holds no trajectory: nothing was predicted.")
+        if json_out:
+            print(as_json({"adapter": trained.adapter.model_dump(), "evaluation": None}), end="")
+        return
+    evaluation = evaluate(run.test, read_files([path], rules), rules)
+    if json_out:
+        print(as_json({"adapter": trained.adapter.model_dump(), "evaluation": evaluation.data()}), end="")
+        return
+    show(evaluation, json_out)
+    say_what_is_there(trained, run.folder, path)
+
+
+def say_what_is_there(trained: "Trained", folder: Path, predictions: Path) -> None:
+    """Where the adapter and the predictions are."""
+    adapter = trained.adapter
+    phase = adapter.phases[adapter.chosen_phase - 1]
+    rated = "" if phase.validation_loss is None else f", validation loss {phase.validation_loss:.4f}"
+    learned = pluralize(adapter.label_tokens, "label")
+    errors().print(
+        f"{safe(str(folder / 'adapter'))}: phase {adapter.chosen_phase}, step {phase.chosen_step} of "
+        f"{phase.steps}{rated}; {learned} learned; provenance.json says from what",
+        highlight=False,
+    )
+    errors().print(f"{safe(str(predictions))}: openclawbench detect table compares it", highlight=False)
