@@ -56,10 +56,11 @@ def auditor(served: Served) -> Visitor:
 
 
 @pytest.fixture(scope="session")
-def read_only(demo: Path) -> Iterator[Served]:
-    """A workbench for tests that change nothing but what its own person has seen, of whom copies of the demo know."""
-    with in_background(prepare(demo, name="reader")) as address:
-        yield Served(address, demo)
+def read_only(demo: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """A workbench for tests that change nothing. A copy: whose labels its person has seen is written."""
+    data = Path(shutil.copytree(demo, tmp_path_factory.mktemp("read-only") / "data"))
+    with in_background(prepare(data, name="ada")) as address:
+        yield Served(address, data)
 
 
 @pytest.fixture(scope="session")

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 PROJECT = "openclawbench"
@@ -40,6 +41,7 @@ class ParseCache:
         return self.known[key]
 
 
+PARSING = Lock()  # CPython 3.11 fails where several threads make syntax trees at once
 parse_cache = ParseCache()
 
 
@@ -57,7 +59,8 @@ def module_source(name: str) -> tuple[str, tuple[str, ...]]:
 
 def parsed(content: bytes) -> Parsed:
     """Digest of the AST of a module's bytes, and (module, name or null) of each import of this project in it."""
-    tree = ast.parse(content)
+    with PARSING:
+        tree = ast.parse(content)
     imports: list[tuple[str, str | None]] = []
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):

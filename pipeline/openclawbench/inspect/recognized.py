@@ -24,9 +24,9 @@ Row = dict[str, Any]
 def sentences(entries: Iterable[RawEntry], files: list[Row], outcomes: list[Row]) -> list[str]:
     """One sentence for each table and job tree: what it is, how many sessions and outcomes it gives, and what it does
     not. `files`: FileOutcome; `outcomes`: SourceOutcome."""
-    said: dict[tuple[str, str], list[Row]] = defaultdict(list)
+    oracles_of: dict[tuple[str, str], list[Row]] = defaultdict(list)
     for outcome in outcomes:
-        said[outcome["source_model"], outcome["trajectory_id"]].append(outcome["oracle"])
+        oracles_of[outcome["source_model"], outcome["trajectory_id"]].append(outcome["oracle"])
     by_path: dict[str, list[Row]] = defaultdict(list)
     for row in files:
         by_path[row["path"]].append(row)
@@ -34,11 +34,11 @@ def sentences(entries: Iterable[RawEntry], files: list[Row], outcomes: list[Row]
     for entry in entries:
         if entry.context and f'"{PLACE}"' in entry.context:
             tables[entry.path].append(entry)
-    lines = [describe_table(path, tables[path], by_path[path], said) for path in sorted(tables)]
-    return lines + [describe_job(job, trials, files, said) for job, trials in sorted(job_trees(files).items())]
+    lines = [describe_table(path, tables[path], by_path[path], oracles_of) for path in sorted(tables)]
+    return lines + [describe_job(job, trials, files, oracles_of) for job, trials in sorted(job_trees(files).items())]
 
 
-def describe_table(path: str, entries: list[RawEntry], rows: list[Row], said: dict[Any, list[Row]]) -> str:
+def describe_table(path: str, entries: list[RawEntry], rows: list[Row], oracles_of: dict[Any, list[Row]]) -> str:
     """A table in one sentence."""
     contexts = [json.loads(entry.context or "{}") for entry in entries]
     column = contexts[0][PLACE]["column"]
@@ -50,7 +50,7 @@ def describe_table(path: str, entries: list[RawEntry], rows: list[Row], said: di
     named = f"source model{'s' if models[1:] else ''} {', '.join(models[:3])}{' …' if models[3:] else ''}"
     named += f"; licence {', '.join(licenses)}" if licenses else ""
     kind = f"a table with {CONTENTS.get(adapter, adapter)} a row, in the column {column}"
-    return f"{path}: {kind}: {counted(rows, said)}{beside}; {named}."
+    return f"{path}: {kind}: {counted(rows, oracles_of)}{beside}; {named}."
 
 
 def job_trees(files: list[Row]) -> dict[str, list[str]]:
@@ -62,20 +62,20 @@ def job_trees(files: list[Row]) -> dict[str, list[str]]:
     return jobs
 
 
-def describe_job(job: str, trials: list[str], files: list[Row], said: dict[Any, list[Row]]) -> str:
+def describe_job(job: str, trials: list[str], files: list[Row], oracles_of: dict[Any, list[Row]]) -> str:
     """A job tree in one sentence."""
     rows = [row for row in files if row["path"].startswith(f"{job}/") and row["disposition"] == "trajectory"]
     empty = [trial for trial in trials if not any(row["path"].startswith(f"{trial}/") for row in rows)]
     lost = f", {pluralize(len(empty), 'trial')} without a session" if empty else ""
     named = "" if "/" in job else ". Put it into a folder that names the source model; this one would be taken for it"
-    return f"{job}: a Harbor job tree of {pluralize(len(trials), 'trial')}: {counted(rows, said)}{lost}{named}."
+    return f"{job}: a Harbor job tree of {pluralize(len(trials), 'trial')}: {counted(rows, oracles_of)}{lost}{named}."
 
 
-def counted(rows: list[Row], said: dict[Any, list[Row]]) -> str:
+def counted(rows: list[Row], oracles_of: dict[Any, list[Row]]) -> str:
     """How many sessions and outcomes, as `3 sessions, 2 outcomes (1 pass, 1 infra_error)`. A status that no rule knows
     is named."""
     sessions = [row for row in rows if row["disposition"] == "trajectory"]
-    oracles = [oracle for row in sessions for oracle in said.get((row["source_model"], row["trajectory_id"]), ())]
+    oracles = [oracle for row in sessions for oracle in oracles_of.get((row["source_model"], row["trajectory_id"]), ())]
     kinds = Counter(kind_of(oracle) for oracle in oracles)
     named = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
     outcomes = f"{pluralize(len(oracles), 'outcome')} ({named})" if oracles else "no outcome"

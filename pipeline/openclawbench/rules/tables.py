@@ -94,16 +94,16 @@ class TableRules(Rules):
         """What a status says; None for a word that no list has."""
         return self.meaning_of_word.get(BETWEEN_WORDS.sub("_", status.strip().lower()))
 
-    def value(self, said: str, values: dict[str, Any]) -> Any:
+    def value(self, meaning: str, values: dict[str, Any]) -> Any:
         """The value of the column that says this (`task`, `score` …), null if no column does."""
-        name = self.column(said, values)
+        name = self.column(meaning, values)
         return None if name is None else values[name]
 
-    def column(self, said: str, values: dict[str, Any]) -> str | None:
+    def column(self, meaning: str, values: dict[str, Any]) -> str | None:
         """Name of the column that says this: of those with a value the least deep one, the first of the rules; None if
         no column does, or several of equal rank do. `values`: column, or path of a field with dots -> value."""
-        names: list[str] = getattr(self.columns, said)
-        may_be_deep = said not in self.top
+        names: list[str] = getattr(self.columns, meaning)
+        may_be_deep = meaning not in self.top
         places = [
             (path.count("."), names.index(field), path)
             for path, value in values.items()
@@ -116,5 +116,5 @@ class TableRules(Rules):
 
     def says_how_it_ended(self, values: dict[str, Any]) -> bool:
         """True if a row has a column for the outcome, whatever is in it."""
-        names = {name for said in ANSWERS for name in getattr(self.columns, said)}
+        names = {name for meaning in ANSWERS for name in getattr(self.columns, meaning)}
         return any(path.rpartition(".")[2] in names for path in values)

@@ -32,11 +32,11 @@ ATIF_NAME = "trajectory.json"
 def find_sidecars(path: str, paths: frozenset[str]) -> dict[str, str]:
     """The nearest result.json above a session, within its source model; the configuration of a trial that has none."""
     nearest = next((f"{folder}/{RESULT}" for folder in above(path) if f"{folder}/{RESULT}" in paths), None)
-    found = {} if nearest is None or nearest == path else {TRIAL: nearest}
+    files = {} if nearest is None or nearest == path else {TRIAL: nearest}
     trial = next((dirname(folder) for folder in above(path) if basename(folder) == AGENT), None)
     if trial and f"{trial}/{RESULT}" not in paths and f"{trial}/{CONFIG}" in paths:
-        found[TRIAL_CONFIG] = f"{trial}/{CONFIG}"
-    return found
+        files[TRIAL_CONFIG] = f"{trial}/{CONFIG}"
+    return files
 
 
 def above(path: str) -> Iterator[str]:
@@ -99,7 +99,7 @@ def interrupted(config: Any) -> dict[str, Any] | None:
     task = config["task"] if isinstance(config["task"], dict) else {}
     name, path = text_of(task.get("name")), text_of(task.get("path"))
     trial, job = text_of(config.get("trial_name")), text_of(config.get("job_id"))
-    made = {
+    values = {
         "id": f"{job}/{trial}" if job and trial else None,
         "file": CONFIG,
         "task_id": name or (basename(normpath(path.replace("\\", "/"))) if path else None),
@@ -107,7 +107,7 @@ def interrupted(config: Any) -> dict[str, Any] | None:
         "dataset": text_of(task.get("source")),
         "error_message": "the trial was interrupted: it has no result.json",
     }
-    return {name: value for name, value in made.items() if value is not None}
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def use_of(context: dict[str, Any]) -> dict[str, str]:

@@ -42,14 +42,14 @@ def add_to(session: ParsedSession, context: dict[str, Any], rules: NormalizeRule
 def outcome_of(facts: dict[str, Any], context: dict[str, Any], rules: NormalizeRules) -> dict[str, Any]:
     """OracleRecord fields of a row, without the source model and basename. An exception that is not the agent's own
     (normalize.toml) leaves the run unscored, whatever the row says beside it."""
-    said, task = dict(facts["outcome"]), facts.get("task", {})
+    outcome, task = dict(facts["outcome"]), facts.get("task", {})
     benchmark = benchmark_of(facts, context)
-    columns, error = said.pop("columns"), said["error_type"]
+    columns, error = outcome.pop("columns"), outcome["error_type"]
     if error is not None and error not in rules.harbor.own_errors:
         is_lost = error not in rules.harbor.no_verdict
-        said |= {"status": "infra_error" if is_lost else "not_scored", "success": None}
+        outcome |= {"status": "infra_error" if is_lost else "not_scored", "success": None}
     evaluator = {"name": benchmark, "mode": ", ".join(columns) or None, "source_path": context[PLACE]["path"]}
-    fields: dict[str, Any] = dict.fromkeys(OracleRecord.model_fields) | said
+    fields: dict[str, Any] = dict.fromkeys(OracleRecord.model_fields) | outcome
     fields |= {
         "run_id": facts.get("id"),
         "attempt": task.get("attempt"),

@@ -62,7 +62,7 @@ def outcome_of(values: dict[str, Any], rules: TableRules) -> tuple[dict[str, Any
         "error_type": text(rules.value("error", values)),
         "error_message": None if word is None or rules.meaning(word) in ("passed", "failed") else f"status {word}",
         "flags": flags,
-        "columns": [name for said in ("verdict", "score", "status", "error") if (name := rules.column(said, values))],
+        "columns": [name for kind in ("verdict", "score", "status", "error") if (name := rules.column(kind, values))],
     }
     return outcome, faults
 
@@ -85,7 +85,7 @@ def verdict_of(values: dict[str, Any], rules: TableRules) -> Verdict:
     if meaning == "infra":
         return "infra_error", None, [], faults
     if len(answers) > 1:
-        columns = " and ".join(name for said in ANSWERS if (name := rules.column(said, values)))
+        columns = " and ".join(name for kind in ANSWERS if (name := rules.column(kind, values)))
         faults.append(("contradictory_row", f"{columns} contradict each other: no outcome"))
         return "unscorable", None, [], faults
     if named:
