@@ -26,6 +26,7 @@ WEAK = LABELS[3]
 CANARY = "canary"
 TRAIN, TEST = 120, 40
 FLIPPED: dict[str, Any] = {
+    "collection": {"plan": CANARY, "model": CANARY, "endpoint_host": CANARY},
     "oracle_outcome": CANARY,
     "pass_but_high_risk": True,
     "fail_but_low_risk": True,
