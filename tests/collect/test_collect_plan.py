@@ -144,3 +144,8 @@ def test_a_plan_is_read_as_it_was_written(tmp_path: Path) -> None:
 def test_the_host_of_an_endpoint_has_no_path() -> None:
     source = SourceModel(name="m", base_url="https://host.example:8443/v1?key=1", model="x")
     assert source.endpoint_host == "host.example:8443"
+
+
+def test_a_pasted_key_is_refused_and_not_repeated() -> None:
+    with pytest.raises(ValueError, match="is not the name of an environment variable"):
+        SourceModel(name="m", base_url="http://h/v1", model="m", api_key_env="sk-abc-123")

@@ -25,6 +25,7 @@ OWN_TOOLS = ".own-tools"  # ending of the source model's name in that mode, so t
 ADDED = (
     "I have updated some more functions you can choose from. What about now?"  # BFCL's words where functions come late
 )
+VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 SOURCE_MODEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 Mode = Literal["functions", "own_tools"]
 
@@ -88,6 +89,14 @@ class SourceModel(Planned):
         if SOURCE_MODEL.fullmatch(name) is None:
             raise ValueError("may have letters, digits, '.', '_' and '-' only: it names a folder")
         return name
+
+    @field_validator("api_key_env")
+    @classmethod
+    def is_a_variable(cls, api_key_env: str | None) -> str | None:
+        """A name, never the key: the plan is a file that others read."""
+        if api_key_env is not None and VARIABLE.fullmatch(api_key_env) is None:
+            raise ValueError("is not the name of an environment variable; export the key as one, and name that")
+        return api_key_env
 
     @field_validator("base_url")
     @classmethod

@@ -104,7 +104,10 @@ def plan(
             for task in sampled(rows, sample, seed)
         ],
     )
-    path = write_plan(DataFolder(data).root / FOLDER, collection_plan)
+    from openclawbench.collect.run import Collection
+
+    with Collection(DataFolder(data).root / FOLDER).locked():  # never under a run, which goes by the plan it read
+        path = write_plan(DataFolder(data).root / FOLDER, collection_plan)
     counts = {"tasks": len(collection_plan.tasks), "sessions": collection_plan.size, "plan": str(path)}
     if json_out:
         print(json.dumps(counts | {"unknown": answer["unknown"], "unsupported": answer["unsupported"]}, indent=1))
@@ -208,14 +211,20 @@ def run(
 def warn_before_first_run(collection: "Collection", collection_plan: Plan, has_network: bool) -> None:
     """What agents can do to this machine: at length before anything was collected, and in a line later."""
     if not any(source.mode == "own_tools" for source in collection_plan.source_models):
+        if not collection.log.exists():
+            network = "your network" if has_network else "no network but the endpoint"
+            warn(
+                "OpenClaw runs as your user. In mode functions its agents have the functions of their tasks, no tool "
+                f"that runs commands or reads files, and {network}."
+            )
         return
     network = "and your network" if has_network else "and no network but the endpoint"
     warn(f"mode own-tools: the agents run commands of their own as your user, with its files {network}.")
     if not collection.log.exists():
         warn(
             "They can read, change and delete whatever your user can, and send what they read to the endpoint. Each "
-            "task has a fresh home and workspace, but these are no walls: use a container or a machine of its own. "
-            "Stop now (Ctrl+C) if this machine holds anything that you would miss."
+            "process has a home of its own, which later tasks of it can read; it is no wall: use a container or a "
+            "machine of its own. Stop now (Ctrl+C) if this machine holds anything that you would miss."
         )
 
 
