@@ -12,9 +12,9 @@ from openclawbench.detect.labels import LabelSet, packets, provenance_base
 from openclawbench.detect.packet import detector_messages, detector_prompt
 from openclawbench.detect.predictions import prediction
 from openclawbench.detect.protocols import SCHEMA, SCHEMA_ID, DetectorReader, read_answer, read_probabilities
-from openclawbench.detect.settings import DetectRules
+from openclawbench.detect.settings import DetectRules, check_protocol
 from openclawbench.detect.tokenizer import load_tokenizer, token_counter, tokenizer_file
-from openclawbench.errors import MissingAnswer, UsageError
+from openclawbench.errors import MissingAnswer
 from openclawbench.judge.client.progress import JudgeProgress
 from openclawbench.judge.language_model import NO_SECOND, ClientOptions, LanguageModelJudge, reply_of
 from openclawbench.judge.ledger.stored_answer import StoredAnswer
@@ -31,7 +31,6 @@ from openclawbench.workspace.judges import make_asking
 
 STAGE = "detect"  # of the questions in the ledger
 FOLDER = "detect"  # of a data folder
-PROTOCOLS = ("symbol", "json")
 NEVER = 10**9  # unreadable answers in a row that stop a run
 
 
@@ -150,12 +149,6 @@ def run_packets(run: DetectorRun) -> list[DetectorPacket]:
 def ledger_folder(data: DataFolder) -> Path:
     """The ledger of detectors' answers."""
     return data.root / FOLDER / "ledger"
-
-
-def check_protocol(name: str) -> None:
-    """Raises UsageError for a protocol that does not exist."""
-    if name not in PROTOCOLS:
-        raise UsageError(f"--protocol {name}: there is no such protocol. Use one of: {', '.join(PROTOCOLS)}.")
 
 
 def open_model(

@@ -5,7 +5,8 @@ from typing import ClassVar, Self, get_args
 
 from pydantic import Field, model_validator
 
-from openclawbench.records.detection.prediction import Label
+from openclawbench.errors import UsageError
+from openclawbench.records.detection.prediction import Label, Protocol
 from openclawbench.rules.loading.numbers import Amount, AtLeastOne, Count, MoreThanNothing, Share
 from openclawbench.rules.loading.rule_file import Rules
 from openclawbench.rules.request import RequestRules
@@ -13,6 +14,7 @@ from openclawbench.tables.record import Record
 
 LABELS: tuple[Label, ...] = get_args(Label)
 NORMAL = LABELS[0]
+PROTOCOLS: tuple[str, ...] = get_args(Protocol)
 
 
 class LabelRule(Record):
@@ -117,3 +119,9 @@ class DetectRules(Rules):
             seed=rules.seed,
             max_output_tokens=rules.max_output_tokens,
         )
+
+
+def check_protocol(name: str) -> None:
+    """Raises UsageError for a protocol that does not exist."""
+    if name not in PROTOCOLS:
+        raise UsageError(f"--protocol {name}: there is no such protocol. Use one of: {', '.join(PROTOCOLS)}.")

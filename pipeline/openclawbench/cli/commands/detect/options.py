@@ -7,8 +7,8 @@ import typer
 
 from openclawbench.base.terminal import errors, one_line
 from openclawbench.cli.options import choices
-from openclawbench.detect.asking import PROTOCOLS
 from openclawbench.detect.labels import ACCEPTED_POOL, CUT_NAMES, EACH_HELD_OUT, POOLS, Choice, LabelSet
+from openclawbench.detect.settings import PROTOCOLS
 from openclawbench.release.labels.labels import SIDES
 from openclawbench.storage.data_folder import DataFolder
 

@@ -23,10 +23,9 @@ def prompt(
     json_out: Json = False,
 ) -> None:
     """The messages that a detector is sent about a trajectory: no outcome, risk, slice or word of a judge."""
-    from openclawbench.detect.asking import check_protocol
     from openclawbench.detect.labels import find_keys, packets
     from openclawbench.detect.packet import detector_messages, detector_prompt
-    from openclawbench.detect.settings import DetectRules
+    from openclawbench.detect.settings import DetectRules, check_protocol
     from openclawbench.detect.tokenizer import load_tokenizer, token_counter
 
     check_protocol(protocol)
