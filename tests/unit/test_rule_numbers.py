@@ -4,6 +4,7 @@ import importlib
 import pkgutil
 import tomllib
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any, get_args, get_origin
 
@@ -18,8 +19,9 @@ from openclawbench.rules.control import ControlRules
 from openclawbench.rules.loading.rule_file import Rules
 from openclawbench.rules.release import ReleaseRules
 
+OF_TRL = "openclawbench.detect.training.trainer"  # subclasses of trl's trainer, from the extra `train`; no rule file
 for module in pkgutil.walk_packages(openclawbench.__path__, "openclawbench."):
-    if not module.name.endswith("__main__"):
+    if not module.name.endswith("__main__") and (module.name != OF_TRL or find_spec("trl")):
         importlib.import_module(module.name)
 
 

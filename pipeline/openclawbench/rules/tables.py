@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Self
 
 from pydantic import Field, model_validator
 
-from openclawbench.rules.loading.numbers import AtLeastOne
+from openclawbench.rules.loading.numbers import AtLeastOne, MoreThanNothing
 from openclawbench.rules.loading.patterns import PythonPattern
 from openclawbench.rules.loading.rule_file import Rules
 from openclawbench.rules.loading.validation import each_once
@@ -35,9 +35,9 @@ class ColumnRules(Record):
 class ScoreRules(Record):
     """The scale of scores, and the least that passes."""
 
-    lowest: float
-    highest: float
-    pass_from: float = Field(gt=0)
+    lowest: float = Field(le=0)
+    highest: MoreThanNothing
+    pass_from: MoreThanNothing
 
 
 class StatusWords(Record):

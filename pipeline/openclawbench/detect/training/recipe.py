@@ -29,7 +29,7 @@ class SequenceRule(Record):
     """How long a training row may be."""
 
     max_tokens: AtLeastOne
-    chat_template: dict[str, bool | int | str]
+    chat_template: dict[str, bool | Count | str]
     template_tokens: Count
     completion_cue: str
 
