@@ -47,6 +47,11 @@ def errors() -> Console:
     return Console(file=sys.stderr, markup=False, highlight=False, emoji=False, soft_wrap=True)
 
 
+def warn(text: str) -> None:
+    """A warning on stderr, on one line."""
+    errors().print(f"warning: {one_line(text)}", style="yellow")
+
+
 def table(title: str | None, columns: Iterable[str], rows: Iterable[Iterable[object]]) -> Table:
     """A plain table; numbers to the right, null as a dash, every cell made safe, Text apart."""
     grid = Table(title=title, title_justify="left", show_edge=False, pad_edge=False, header_style="bold")

@@ -21,7 +21,7 @@ from openclawbench.judge.ledger.stored_answer import StoredAnswer
 from openclawbench.judge.protocol import AnswerProblem, Question
 from openclawbench.judge.settings import AskingSettings
 from openclawbench.judge.transport.chat_request import ChatRequest, chat_request
-from openclawbench.judge.transport.endpoint import printable_url
+from openclawbench.judge.transport.endpoint import address_of, printable_url
 from openclawbench.records.detection.packet import DetectorPacket
 from openclawbench.records.detection.prediction import Prediction
 from openclawbench.records.fulltax import Usage
@@ -248,13 +248,13 @@ def provenance_of(run: DetectorRun, model: DetectorModel) -> dict[str, Any]:
     options = {f"options at {url}": text for url, text in asked_at.items()}
     if run.tokenizer is not None:
         options["tokenizer"] = sha256_file(tokenizer_file(run.tokenizer))
-    base_url = run.settings.base_url or os.environ.get("OPENAI_BASE_URL") or model.rules.connection.default_base_url
+    address = address_of(run.settings.base_url, model.rules, os.environ)
     return provenance_base(run.labels, run.rules) | {
         "detector": run.name,
         "kind": "endpoint",
         "protocol": run.protocol,
         "model": run.model,
-        "endpoint": printable_url(base_url.strip().rstrip("/")),
+        "endpoint": printable_url(address),
         "parameters": {**model.parameters.parameters(), **{k: as_value(v) for k, v in run.more.items()}, **options},
         "prompt": {"stage": model.prompt.stage, "version": model.prompt.version, "sha256": model.prompt.sha256},
     }

@@ -25,7 +25,7 @@ from openclawbench.detect.labels import (
     require_items,
 )
 from openclawbench.detect.packet import trajectory_digest
-from openclawbench.detect.predictions import prediction, probabilities_of
+from openclawbench.detect.predictions import best_label, prediction, probabilities_of
 from openclawbench.detect.settings import LABELS, NORMAL, BaselineRules, DetectRules
 from openclawbench.errors import UsageError
 from openclawbench.fulltax.rules_judge import RulesJudge
@@ -118,15 +118,10 @@ def shares_of(items: Sequence[Item]) -> list[float]:
     return [counts[label] / len(items) for label in LABELS]
 
 
-def best(shares: Sequence[float]) -> str:
-    """The label with the largest share, the first of equals."""
-    return LABELS[max(range(len(LABELS)), key=lambda place: (shares[place], -place))]
-
-
 def probable(shares: Sequence[float]) -> dict[str, Any]:
     """The fields of a prediction with these probabilities, rounded, and the label that they give."""
     rounded = [round(float(share), PLACES) for share in shares]
-    return {"label": best(rounded), "probabilities": probabilities_of(rounded).model_dump()}
+    return {"label": best_label(rounded), "probabilities": probabilities_of(rounded).model_dump()}
 
 
 def majority(_root: Path, train: Sequence[Item], test: Sequence[Item], _rules: BaselineRules) -> Answers:

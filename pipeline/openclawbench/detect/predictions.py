@@ -7,7 +7,7 @@ named and counted, and the rest goes on.
 import hashlib
 import json
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -107,12 +107,14 @@ def anomaly_score(row: Prediction) -> float | None:
     return None if row.probabilities is None else 1.0 - row.probabilities.normal
 
 
+def best_label(probabilities: Sequence[float]) -> Label:
+    """The most probable of six probabilities in the order of the labels, the first of equals."""
+    return LABELS[max(range(len(LABELS)), key=lambda place: (probabilities[place], -place))]
+
+
 def most_probable(row: Prediction) -> Label | None:
     """The most probable label, the first of equals; null without probabilities."""
-    if row.probabilities is None:
-        return None
-    values = row.probabilities.model_dump()
-    return max(LABELS, key=lambda name: values[name])
+    return None if row.probabilities is None else best_label(list(row.probabilities.model_dump().values()))
 
 
 def provenance_path(path: Path) -> Path:

@@ -1,5 +1,6 @@
 """Loader of detect.toml: vocabulary, packets, protocols and scores of detectors."""
 
+from functools import cached_property
 from pathlib import Path
 from typing import ClassVar, Self, get_args
 
@@ -100,6 +101,11 @@ class DetectRules(Rules):
     def symbols(self) -> dict[str, Label]:
         """Symbol -> label."""
         return {rule.symbol: rule.name for rule in self.labels}
+
+    @cached_property
+    def symbol_of(self) -> dict[Label, str]:
+        """Label -> symbol."""
+        return {rule.name: rule.symbol for rule in self.labels}
 
     @property
     def names(self) -> dict[str, Label]:

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from openclawbench.sources.io.content_text import text_or_json
-from openclawbench.sources.io.jsonl import RawLine, UnexpectedShape
+from openclawbench.sources.io.jsonl import RawLine, decode_shape
 from openclawbench.sources.result_pairing import Called, pair
 from openclawbench.sources.step_builder import Feedback, Moment, Speech, StepList, not_blank
 
@@ -44,10 +44,7 @@ MESSAGE = msgspec.json.Decoder(Message)
 
 def decode_message(data: bytes) -> Message:
     """A line; ValueError if the bytes are not valid JSON, UnexpectedShape where they are not a message."""
-    try:
-        return MESSAGE.decode(data)
-    except msgspec.ValidationError as error:
-        raise UnexpectedShape(f"a message of unexpected shape: {error}") from error
+    return decode_shape(MESSAGE, data, "a message")
 
 
 def take_messages(steps: StepList, rows: list[RawLine]) -> None:

@@ -1,6 +1,7 @@
 """What every record shares: it is closed and frozen, and it is keyed by (source_model, trajectory_id)."""
 
-from typing import Annotated, ClassVar
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -33,3 +34,8 @@ class Count(Record):
 
     name: str
     count: int
+
+
+def named_counts(counts: Mapping[str, int]) -> list[dict[str, Any]]:
+    """Counts as {name, count} in the order of their names; zeros left out."""
+    return [{"name": name, "count": count} for name, count in sorted(counts.items()) if count]

@@ -14,7 +14,7 @@ from typing import Any, Literal, get_args
 
 import polars as pl
 
-from openclawbench.base.terminal import errors, safe
+from openclawbench.base.terminal import warn
 from openclawbench.errors import OpenClawBenchError, UnreadableInput
 from openclawbench.inspect.blind import blind_explanation, blind_trajectory
 from openclawbench.storage.append_log import append, read
@@ -53,9 +53,9 @@ class SeenLabels:
             try:
                 append(self.path, map(line_of, new), sync=False)
             except OSError as error:
-                errors().print(
-                    f"warning: {safe(str(self.path))}: cannot be written: {error.strerror}. Whose labels you have seen "
-                    "is remembered until the workbench ends."
+                warn(
+                    f"{self.path}: cannot be written: {error.strerror}. Whose labels you have seen is remembered until "
+                    "the workbench ends."
                 )
                 self.path = None
 

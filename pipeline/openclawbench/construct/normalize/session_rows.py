@@ -2,7 +2,6 @@
 became of each file."""
 
 from collections import defaultdict
-from collections.abc import Mapping
 from operator import itemgetter
 from typing import Any
 
@@ -13,6 +12,7 @@ from openclawbench.records.oracle import Evaluator, OracleRecord
 from openclawbench.records.session import RunContext, RunSummary
 from openclawbench.sources.io.jsonl import Fault
 from openclawbench.sources.io.usd import cannot_be, only_possible
+from openclawbench.tables.record import named_counts
 
 BLANK_RUN: dict[str, Any] = dict.fromkeys(RunSummary.model_fields) | {
     "provider_errors": 0,
@@ -44,18 +44,18 @@ def rows_of(file: SessionFile, tasks: dict[tuple[str, str], list[dict[str, Any]]
     return [row for name in names for row in tasks.get((file.source_model, name), ())]
 
 
-def task_of(file: SessionFile, tasks: dict[tuple[str, str], list[dict[str, Any]]]) -> dict[str, Any]:
-    """subset, task_id and attempt by the run manifest, else as the source names them; None if the manifest names
-    several for a session: never guessed."""
-    known_tasks = set(map(task_in, rows_of(file, tasks)))
+def task_of(file: SessionFile, manifest: list[dict[str, Any]]) -> dict[str, Any]:
+    """subset, task_id and attempt by the session's rows of the run manifest, else as the source names them; None if
+    the manifest names several for a session: never guessed."""
+    known_tasks = set(map(task_in, manifest))
     if not known_tasks and file.session is not None:
         return dict.fromkeys(TASK) | file.session.task
     return dict(zip(TASK, known_tasks.pop() if len(known_tasks) == 1 else (None, None, None), strict=True))
 
 
-def collected_as(file: SessionFile, tasks: dict[tuple[str, str], list[dict[str, Any]]], name: str) -> Any:
-    """`mode` or `collection` of the run manifest; null if it does not say, or says several."""
-    values = [row[name] for row in rows_of(file, tasks) if row[name] is not None]
+def collected_as(manifest: list[dict[str, Any]], name: str) -> Any:
+    """`mode` or `collection` of the session's rows of the run manifest; null if they do not say, or say several."""
+    values = [row[name] for row in manifest if row[name] is not None]
     return values[0] if values and all(value == values[0] for value in values) else None
 
 
@@ -65,7 +65,8 @@ def add_rows(
     """Table rows of one trajectory."""
     session = file.session
     assert session is not None
-    task = task_of(file, tasks)
+    manifest = rows_of(file, tasks)
+    task = task_of(file, manifest)
     key = trajectory_key(file)
     for row in session.user_turns:
         row.update(key)
@@ -81,8 +82,8 @@ def add_rows(
             "subset": task["subset"],
             "task_id": task["task_id"],
             "attempt": task["attempt"],
-            "mode": collected_as(file, tasks, "mode"),
-            "collection": collected_as(file, tasks, "collection"),
+            "mode": collected_as(manifest, "mode"),
+            "collection": collected_as(manifest, "collection"),
             "source_format": session.source_format,
             "session_version": session.session_version,
             "models": session.models,
@@ -155,8 +156,3 @@ def warning_rows(warnings: list[Fault], base_line: int) -> list[dict[str, Any]]:
     for fault in warnings:
         lines[fault.reason].append(base_line + fault.line - 1)
     return [{"name": reason, "count": len(at), "line": min(at)} for reason, at in sorted(lines.items())]
-
-
-def named_counts(counts: Mapping[str, int]) -> list[dict[str, Any]]:
-    """Counts as {name, count} in the order of their names; zeros left out."""
-    return [{"name": name, "count": count} for name, count in sorted(counts.items()) if count]

@@ -9,11 +9,11 @@ from openclawbench.detect.training.base_model import versions
 from openclawbench.detect.training.encode import Encoder
 from openclawbench.detect.training.plan import Prepared, TrainingRun
 from openclawbench.detect.training.recipe import Recipe
-from openclawbench.detect.training.rows import named
 from openclawbench.errors import UnreadableInput
 from openclawbench.records.detection.training import AdapterProvenance, TrainedPhase
 from openclawbench.reports.files import as_json
 from openclawbench.storage.data_folder import sha256_file, write_atomic
+from openclawbench.tables.record import named_counts
 
 SCHEMA_VERSION = "1"
 ADAPTER, PROVENANCE_FILE, RECIPE_FILE, WEIGHTS = (
@@ -57,7 +57,7 @@ def provenance_values(
         "release_sha256": plan["release_sha256"],
         "trained_on": run.train.training_data(),
         "rows_sha256": plan["rows_sha256"],
-        "left_out": named(made.left_out),
+        "left_out": named_counts(made.left_out),
         "validation_rows": len(prepared.validation),
         "tokens": made.tokens(f"the tokenizer of {run.base_name}"),
         "max_tokens": recipe.sequence.max_tokens,

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from openclawbench.detect.labels import LabelSet, provenance_base
-from openclawbench.detect.predictions import prediction, probabilities_of
+from openclawbench.detect.predictions import best_label, prediction, probabilities_of
 from openclawbench.detect.settings import LABELS, DetectRules
 from openclawbench.detect.training.encode import Encoder
 from openclawbench.detect.training.rows import TOO_LONG, RowsMade, fitted_rows
@@ -34,14 +34,13 @@ def predict(
             six = logits[tokens]
             mass = float(torch.exp(torch.logsumexp(six, 0) - torch.logsumexp(logits, 0)))
             shares = torch.softmax(six.double(), 0).tolist()
-        label = LABELS[max(range(len(LABELS)), key=lambda place: (shares[place], -place))]
-        packet = fitted.packet
+        label, packet = best_label(shares), fitted.packet
         yield prediction(
             fitted.item.key,
             label=label,
             probabilities=probabilities_of(round(share, PLACES) for share in shares),
             probability_mass=round(min(1.0, mass), PLACES),
-            answer=next(symbol for symbol, name in rules.symbols.items() if name == label),
+            answer=rules.symbol_of[label],
             finish="complete",
             trajectory_sha256=packet.trajectory_sha256,
             characters_left_out=packet.characters_left_out,

@@ -8,7 +8,7 @@ from typing import Any
 
 from openclawbench.base.canonical_json import canonical_bytes
 from openclawbench.detect.labels import HUMAN_POOL, Item, LabelSet, released_records
-from openclawbench.detect.packet import COLUMNS, detector_messages, detector_packet
+from openclawbench.detect.packet import detector_messages, detector_packet
 from openclawbench.detect.settings import LABELS, DetectRules
 from openclawbench.detect.training.recipe import Recipe
 from openclawbench.errors import UsageError
@@ -16,7 +16,7 @@ from openclawbench.judge.prompts import Prompt
 from openclawbench.records.detection.packet import DetectorPacket
 from openclawbench.records.detection.training import TrainingRow, TrainingTokens
 from openclawbench.release.record_key import key_of
-from openclawbench.tables.record import Count
+from openclawbench.tables.record import Count, named_counts
 
 TOO_LONG = "too_long"  # reason: even its shortest packet does not fit
 TRIES = 8  # packets of a trajectory that are made, each shorter, until one fits
@@ -45,7 +45,7 @@ class RowsMade:
         return {
             "rows": len(self.rows),
             "labels": [Count(name=label, count=labels[label]) for label in LABELS],
-            "left_out": named(self.left_out),
+            "left_out": named_counts(self.left_out),
             "shortened": sum(row.characters_left_out > 0 for row in self.rows),
             "characters_left_out": sum(row.characters_left_out for row in self.rows),
         }
@@ -62,11 +62,6 @@ class RowsMade:
         return (canonical_bytes(row) + b"\n" for row in self.rows)
 
 
-def named(counts: Mapping[str, int]) -> list[Count]:
-    """Counts by name, sorted; zeros left out."""
-    return [Count(name=name, count=number) for name, number in sorted(counts.items()) if number]
-
-
 def fitted_rows(
     labels: LabelSet, rules: DetectRules, measure: Measure, max_tokens: int, made: RowsMade
 ) -> Iterator[Fitted]:
@@ -77,10 +72,10 @@ def fitted_rows(
     it is too long. It is never cut at its end, so the label is always whole.
     """
     made.left_out.update(labels.left_out)
-    items, symbols = labels.by_key, {label: symbol for symbol, label in rules.symbols.items()}
+    items = labels.by_key
     for record in released_records(labels.root, set(items)):
         item = items[key_of(record)]
-        fitted = fit({name: record[name] for name in COLUMNS}, item, rules, measure, max_tokens)
+        fitted = fit(record, item, rules, measure, max_tokens)
         if fitted is None:
             made.left_out[TOO_LONG] += 1
             continue
@@ -91,7 +86,7 @@ def fitted_rows(
                     "source_model": packet.source_model,
                     "trajectory_id": packet.trajectory_id,
                     "label": item.label,
-                    "symbol": symbols[rules.names[item.label]],
+                    "symbol": rules.symbol_of[rules.names[item.label]],
                     "tokens": fitted.tokens,
                     "blocks_left_out": packet.blocks_left_out,
                     "texts_shortened": packet.texts_shortened,

@@ -131,7 +131,6 @@ class PhaseEnd:
     last_loss: float
     label_tokens: int | None  # learned here; null where a part was learned before
     log: list[dict[str, Any]]
-    accumulation: int
 
 
 @dataclass(frozen=True)
@@ -222,7 +221,6 @@ def run_phase(phase: Phase, model: Any, tokenizer: Any, recipe: Recipe, accumula
         last_loss=float(result.training_loss),
         label_tokens=None if last is not None else trainer.label_tokens,
         log=list(state.log_history),
-        accumulation=accumulation,
     )
 
 

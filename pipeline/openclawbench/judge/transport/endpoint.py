@@ -11,6 +11,11 @@ from openclawbench.rules.asking import AskingRules
 LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1")
 
 
+def address_of(base_url: str | None, rules: AskingRules, environment: Mapping[str, str]) -> str:
+    """The base URL: as given, else OPENAI_BASE_URL, else that of asking.toml."""
+    return (base_url or environment.get("OPENAI_BASE_URL") or rules.connection.default_base_url).strip().rstrip("/")
+
+
 @dataclass(frozen=True)
 class Endpoint:
     """Address and identity for requests. Read from the environment as the `openai` client reads it; never printed."""
@@ -25,7 +30,7 @@ class Endpoint:
     def from_environment(cls, base_url: str | None, rules: AskingRules, environment: Mapping[str, str]) -> "Endpoint":
         """OPENAI_API_KEY, OPENAI_BASE_URL, OPENAI_ORG_ID, OPENAI_PROJECT_ID, OPENAI_CUSTOM_HEADERS. Raises
         UsageError if the address is not valid, or if there is no key and the address is not on this machine."""
-        url = (base_url or environment.get("OPENAI_BASE_URL") or rules.connection.default_base_url).strip().rstrip("/")
+        url = address_of(base_url, rules, environment)
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise UsageError("the base URL is not an http(s) address. Give one with --base-url or OPENAI_BASE_URL.")

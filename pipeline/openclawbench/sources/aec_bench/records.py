@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 
 from openclawbench.sources.io.content_text import image_placeholder, text_or_json
-from openclawbench.sources.io.jsonl import UnexpectedShape
+from openclawbench.sources.io.jsonl import decode_shape
 from openclawbench.sources.step_builder import not_blank
 
 FORMAT = "aec-bench-trajectory"
@@ -37,10 +37,7 @@ ENTRY = msgspec.json.Decoder(Entry)
 
 def decode_entry(data: bytes) -> Entry:
     """A line; ValueError if the bytes are not valid JSON, UnexpectedShape where they are not an object."""
-    try:
-        return ENTRY.decode(data)
-    except msgspec.ValidationError as error:
-        raise UnexpectedShape(f"a record of unexpected shape: {error}") from error
+    return decode_shape(ENTRY, data, "a record")
 
 
 def opens_conversation(first: Any) -> bool:

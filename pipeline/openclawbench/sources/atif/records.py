@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from openclawbench.sources.io.content_text import image_placeholder, slim_details
-from openclawbench.sources.io.jsonl import UnexpectedShape
+from openclawbench.sources.io.jsonl import decode_shape
 from openclawbench.sources.step_builder import not_blank
 
 OWN_LABELS = "openclawbench"
@@ -94,18 +94,12 @@ EXTRA = msgspec.json.Decoder(StepExtra)
 
 def decode_document(data: bytes) -> Document:
     """ValueError if the bytes are not valid JSON, UnexpectedShape where they are not an ATIF document."""
-    try:
-        return DOCUMENT.decode(data)
-    except msgspec.ValidationError as error:
-        raise UnexpectedShape(f"a document of unexpected shape: {error}") from error
+    return decode_shape(DOCUMENT, data, "a document")
 
 
 def decode_step(data: bytes) -> AtifStep:
     """UnexpectedShape where the bytes are not an ATIF step."""
-    try:
-        return STEP.decode(data)
-    except msgspec.ValidationError as error:
-        raise UnexpectedShape(f"a step of unexpected shape: {error}") from error
+    return decode_shape(STEP, data, "a step")
 
 
 def extra_of(step: AtifStep) -> StepExtra:

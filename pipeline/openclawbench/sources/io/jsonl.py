@@ -5,13 +5,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import accumulate, chain, count, repeat
 from operator import sub
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
 from openclawbench.sources.io.json_values import STANDARD, TOO_DEEP, loaded, why_not_json
 from openclawbench.sources.io.mmap_files import CHUNK, Behind
 
+T = TypeVar("T")
 BOM = b"\xef\xbb\xbf"
 # \uD8xx-\uDFxx escapes, with the backslashes before them: an even number means that the escape is real.
 SURROGATE = re.compile(rb"(?<!\\)((?:\\\\)*)\\u([dD][89abAB][0-9a-fA-F]{2})(\\u[dD][c-fC-F][0-9a-fA-F]{2})?")
@@ -58,6 +59,15 @@ class RawFile:
 
 class UnexpectedShape(ValueError):
     """JSON, but not the shape that this format's records have."""
+
+
+def decode_shape(decoder: "msgspec.json.Decoder[T]", data: bytes, what: str) -> T:
+    """A record of a shape, e.g. "a message". Raises UnexpectedShape for another shape, ValueError for what is not valid
+    JSON."""
+    try:
+        return decoder.decode(data)
+    except msgspec.ValidationError as error:
+        raise UnexpectedShape(f"{what} of unexpected shape: {error}") from error
 
 
 def decode_object(data: bytes) -> dict[str, Any]:

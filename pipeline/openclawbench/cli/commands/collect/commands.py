@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from openclawbench.base.terminal import errors, output, pluralize, safe, table
+from openclawbench.base.terminal import output, pluralize, safe, table, warn
 from openclawbench.cli.commands.collect.progress import CollectProgress
 from openclawbench.cli.options import DATA, NEEDS_A_PERSON, Data, Json, data_flag
 from openclawbench.collect.bfcl import find_bfcl, run_bfcl
@@ -82,6 +82,8 @@ def plan(
     json_out: Json = False,
 ) -> None:
     """Which tasks, and which source models are to do them."""
+    from openclawbench.collect.run import Collection
+
     wanted = dict(entry.partition("=")[::2] for entry in tasks or [])
     if not wanted and not category:
         raise UsageError("name tasks or a --category: openclawbench collect plan simple_python_0 --category parallel")
@@ -104,10 +106,9 @@ def plan(
             for task in sampled(rows, sample, seed)
         ],
     )
-    from openclawbench.collect.run import Collection
-
-    with Collection(DataFolder(data).root / FOLDER).locked():  # never under a run, which goes by the plan it read
-        path = write_plan(DataFolder(data).root / FOLDER, collection_plan)
+    folder = DataFolder(data).root / FOLDER
+    with Collection(folder).locked():  # never under a run, which goes by the plan it read
+        path = write_plan(folder, collection_plan)
     counts = {"tasks": len(collection_plan.tasks), "sessions": collection_plan.size, "plan": str(path)}
     if json_out:
         print(json.dumps(counts | {"unknown": answer["unknown"], "unsupported": answer["unsupported"]}, indent=1))
@@ -333,11 +334,6 @@ def opened(data: Path) -> "tuple[Collection, Plan]":
 
     folder = DataFolder(data).root / FOLDER
     return Collection(folder), read_plan(folder)
-
-
-def warn(text: str) -> None:
-    """A warning on stderr."""
-    errors().print(f"warning: {safe(text)}", style="yellow", highlight=False)
 
 
 @app.command()

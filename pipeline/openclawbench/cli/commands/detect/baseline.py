@@ -14,7 +14,6 @@ from openclawbench.cli.commands.detect.options import (
     Pool,
     Release,
     Side,
-    choice_of,
     release_of,
 )
 from openclawbench.cli.commands.detect.results import predictions_path, write_and_show
@@ -54,12 +53,11 @@ def baseline(
 ) -> None:
     """Fit a baseline to the train side, predict the test side, score it. Nothing is asked of a model."""
     from openclawbench.detect.baselines import run_baseline
+    from openclawbench.detect.labels import Choice
     from openclawbench.detect.settings import DetectRules
 
     check_date(date)
     rules = DetectRules.load()
-    labels, predicted, provenance = run_baseline(
-        name, release_of(release, data), choice_of(pool, cut, side), rules, fit
-    )
+    labels, predicted, provenance = run_baseline(name, release_of(release, data), Choice(pool, cut, side), rules, fit)
     path = predictions_path(out, data, name, labels)
     write_and_show(path, predicted, provenance | {"date": date}, labels, rules, json_out)

@@ -5,9 +5,9 @@ from typing import Annotated
 
 import typer
 
-from openclawbench.base.terminal import errors, one_line
+from openclawbench.base.terminal import warn
 from openclawbench.cli.options import choices
-from openclawbench.detect.labels import ACCEPTED_POOL, CUT_NAMES, EACH_HELD_OUT, POOLS, Choice, LabelSet
+from openclawbench.detect.labels import ACCEPTED_POOL, CUT_NAMES, EACH_HELD_OUT, POOLS, LabelSet
 from openclawbench.detect.settings import PROTOCOLS
 from openclawbench.release.labels.labels import SIDES
 from openclawbench.storage.data_folder import DataFolder
@@ -59,13 +59,3 @@ def warn_of_baseline(labels: LabelSet) -> None:
             "these labels are the rules judge's: a baseline, no annotation. Scores against them say how well a "
             "detector imitates its rules."
         )
-
-
-def warn(text: str) -> None:
-    """A warning on stderr."""
-    errors().print(f"warning: {one_line(text)}", style="yellow", highlight=False)
-
-
-def choice_of(pool: str, cut: str, side: str) -> Choice:
-    """The choice that the options name."""
-    return Choice(pool, cut, side)

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
-from openclawbench.base.terminal import errors, one_line, output, pluralize, safe, table
-from openclawbench.cli.commands.detect.options import warn, warn_of_baseline
+from openclawbench.base.terminal import errors, one_line, output, pluralize, safe, table, warn
+from openclawbench.cli.commands.detect.options import warn_of_baseline
 from openclawbench.errors import UsageError
 from openclawbench.reports.counting import percent
 from openclawbench.reports.files import as_json

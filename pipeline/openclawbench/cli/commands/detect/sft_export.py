@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from openclawbench.base.terminal import errors, output, pluralize, safe, table
+from openclawbench.base.terminal import errors, output, pluralize, safe, table, warn
 from openclawbench.cli.commands.detect.options import (
     DEFAULT_CUT,
     DEFAULT_POOL,
@@ -13,9 +13,7 @@ from openclawbench.cli.commands.detect.options import (
     Pool,
     Release,
     TokenizerPath,
-    choice_of,
     release_of,
-    warn,
 )
 from openclawbench.cli.options import DATA, Data, Json, choices
 from openclawbench.errors import UsageError
@@ -79,7 +77,7 @@ def sft_export(
     """Write the labelled trajectories of a side as training rows, with the draws of each epoch and a manifest."""
     from dataclasses import replace
 
-    from openclawbench.detect.labels import read_labels
+    from openclawbench.detect.labels import Choice, read_labels
     from openclawbench.detect.settings import DetectRules
     from openclawbench.detect.training.export import export_rows, options_of
     from openclawbench.detect.training.recipe import load_recipe
@@ -93,7 +91,7 @@ def sft_export(
         seed=by_recipe.seed if seed is None else seed,
         max_tokens=by_recipe.max_tokens if max_tokens is None else max_tokens,
     )
-    labels = read_labels(release_of(release, data), choice_of(pool, cut, side))
+    labels = read_labels(release_of(release, data), Choice(pool, cut, side))
     folder = out or DataFolder(data).root / FOLDER / f"{pool}.{cut}"
     manifest = export_rows(labels, folder, options, base, rules)
     if json_out:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from openclawbench.base.terminal import errors, pluralize, safe
+from openclawbench.base.terminal import errors, pluralize, safe, warn
 from openclawbench.cli.commands.detect.options import (
     DEFAULT_CUT,
     DEFAULT_POOL,
@@ -13,9 +13,7 @@ from openclawbench.cli.commands.detect.options import (
     Date,
     Pool,
     Release,
-    choice_of,
     release_of,
-    warn,
 )
 from openclawbench.cli.commands.detect.results import show
 from openclawbench.cli.commands.detect.sft_export import BASELINE_LABELS
@@ -61,7 +59,7 @@ def train(
     """Train an adapter on a release's train side, then predict and score its test side (extra `train`).
 
     The same command goes on where it was stopped."""
-    from openclawbench.detect.labels import read_labels
+    from openclawbench.detect.labels import Choice, read_labels
     from openclawbench.detect.score.evaluation import evaluate, read_files
     from openclawbench.detect.settings import DetectRules
     from openclawbench.detect.training import run as training
@@ -74,7 +72,7 @@ def train(
     require_packages()
     rules, chosen = DetectRules.load(), load_recipe(recipe)
     root, base = release_of(release, data), model or chosen.base.model
-    sides = [read_labels(root, choice_of(pool, cut, side)) for side in ("train", "test")]
+    sides = [read_labels(root, Choice(pool, cut, side)) for side in ("train", "test")]
     stem = UNSAFE.sub("-", f"{name or Path(base).name}.{pool}.{cut}")
     run = TrainingRun(
         train=sides[0],
@@ -97,7 +95,8 @@ def train(
             errors().print(safe(line), highlight=False)
 
     if is_dry_run:
-        report(training.open_training(run)[3].sentence(chosen))
+        *_, prepared = training.open_training(run)
+        report(prepared.sentence(chosen))
         return
     trained = training.train(run, report)
     if not speaks:
