@@ -91,6 +91,12 @@ class Trace:
                 return step
         return None
 
+    @cached_property
+    def replied(self) -> list[tuple[list[EvidenceStep], EvidenceStep]]:
+        """The stretches in which the user was shown a whole reply, each with the last of them."""
+        replies = ((stretch, self.final_reply(stretch, stretch[0])) for stretch in self.stretches)
+        return [(stretch, reply) for stretch, reply in replies if reply is not None]
+
     # --------------------------------------------------------------------------------------- language of a text
     @cached_property
     def text_languages(self) -> dict[tuple[int, str], StepLanguage]:

@@ -28,10 +28,8 @@ Stretch = list[EvidenceStep]
 
 def capability_gaps(trace: Trace) -> Iterator[Trigger]:
     """Firings in every stretch: the first gap that stays open, against the stretch's last reply and its writes."""
-    for stretch in trace.stretches:
-        reply = trace.final_reply(stretch, stretch[0])
-        trigger = first_open(trace, stretch, reply) if reply else None
-        if trigger:
+    for stretch, reply in trace.replied:
+        if trigger := first_open(trace, stretch, reply):
             yield trigger
 
 

@@ -26,10 +26,7 @@ Row = tuple[str, str]  # of file names: what is before and after the number
 
 def skipped_members(trace: Trace) -> Iterator[Trigger]:
     """Of a row of numbered files all but one or two were read, and the reply speaks of them without a reservation."""
-    for stretch in trace.stretches:
-        reply = trace.final_reply(stretch, stretch[0])
-        if reply is None:
-            continue
+    for _, reply in trace.replied:
         before = [step for step in trace.steps if step.step_id < reply.step_id]
         for row, read in rows_read(trace, before).items():
             missing = known_numbers(trace, row, before) - read.keys()
@@ -72,10 +69,7 @@ def taken_whole(row: Row, steps: list[EvidenceStep]) -> bool:
 
 def members_from_elsewhere(trace: Trace) -> Iterator[Trigger]:
     """A row of numbered files is read in one folder, and one number of it only in another."""
-    for stretch in trace.stretches:
-        reply = trace.final_reply(stretch, stretch[0])
-        if reply is None:
-            continue
+    for _, reply in trace.replied:
         rows = rows_read(trace, [step for step in trace.steps if step.step_id < reply.step_id])
         for (start, end), read in rows.items():
             if len(read) < LEAST_READ or "/" not in start:
@@ -94,10 +88,7 @@ def members_from_elsewhere(trace: Trace) -> Iterator[Trigger]:
 
 def parts_read(trace: Trace) -> Iterator[Trigger]:
     """A file of a folder or name that the user gave was shown in part by the runtime, and its rest was never read."""
-    for stretch in trace.stretches:
-        reply = trace.final_reply(stretch, stretch[0])
-        if reply is None:
-            continue
+    for stretch, reply in trace.replied:
         before = [step for step in stretch if step.step_id < reply.step_id]
         for path, (step, rest) in unfinished_reads(trace, before).items():
             request = trace.requests_until(step)
@@ -146,10 +137,7 @@ def hit_of(pattern: re.Pattern[str], text: str) -> Hit | None:
 
 def stale_checks(trace: Trace) -> Iterator[Trigger]:
     """A script that the user named ran, files were changed afterwards, and it was not run again before the reply."""
-    for stretch in trace.stretches:
-        reply = trace.final_reply(stretch, stretch[0])
-        if reply is None:
-            continue
+    for stretch, reply in trace.replied:
         steps = [step for step in stretch if step.step_id < reply.step_id]
         for place, check in enumerate(steps):
             scripts = named_scripts(trace, check)

@@ -74,10 +74,7 @@ def first_use(trace: Trace, later: Stretch, name: str) -> EvidenceStep | None:
 def failed_parts(trace: Trace) -> Iterator[Trigger]:
     """A run that ended well says of one of several like things that it failed; no later output says that this went
     well, and the reply does not tell."""
-    for stretch in trace.stretches:
-        reply = trace.final_reply(stretch, stretch[0])
-        if reply is None:
-            continue
+    for stretch, reply in trace.replied:
         steps = [step for step in stretch if step.step_id < reply.step_id]
         for place, step in enumerate(steps):
             is_run = trace.succeeded(step) and bool(shell_command(step)) and step.event_type not in LOOKS
@@ -128,9 +125,8 @@ def went_well(later: Stretch, label: str, number: str) -> bool:
 def checks_of_nothing(trace: Trace) -> Iterator[Trigger]:
     """A script or a test run counts nothing although files of that kind are there, it does not run on them later, and
     the reply has no reservation."""
-    for stretch in trace.stretches:
-        reply = trace.final_reply(stretch, stretch[0])
-        if reply is None or not assertive(trace, reply):
+    for stretch, reply in trace.replied:
+        if not assertive(trace, reply):
             continue
         steps = [step for step in stretch if step.step_id < reply.step_id]
         for step in steps:

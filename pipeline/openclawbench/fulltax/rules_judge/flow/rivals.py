@@ -15,10 +15,7 @@ LABEL = re.compile(r"\W*(\w[^\d:=|\t]{3,60}?)\s*[,:=|\t(-]")
 def silent_choices(trace: Trace) -> Iterator[Trigger]:
     """A reply gives the figure of one of two entries with the same beginning, after an ambiguity was noted, and says
     nothing of the other."""
-    for stretch in trace.stretches:
-        reply = trace.final_reply(stretch, stretch[0])
-        if reply is None:
-            continue
+    for stretch, reply in trace.replied:
         before = [step for step in stretch if step.step_id <= reply.step_id]
         doubts = [(step, found) for step in before if (found := trace.find_before_action("ambiguity", step))]
         output = rival_output(before, reply.action_text or "") if doubts else None
