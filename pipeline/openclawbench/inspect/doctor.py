@@ -1,7 +1,6 @@
 """The settings in force, and what a run would do with each file of a folder. Writes nothing."""
 
 import os
-import re
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from openclawbench.records.oracle import SourceOutcome
 from openclawbench.records.session import FileOutcome, RunManifestRow, SourceFile
 from openclawbench.rules.loading.own_folder import OVERRIDE, own_files, shipped_path
 from openclawbench.rules.normalize import NormalizeRules
+from openclawbench.sources.tables.rows import place_of
 from openclawbench.storage.data_folder import DataFolder
 from openclawbench.tables.schema import empty
 from openclawbench.workspace.settings import Settings
@@ -73,5 +73,5 @@ def examine_folder(raw: Path, accept_noncommercial: bool = False) -> tuple[list[
 
 def place_order(member: str | None) -> tuple[int, str]:
     """Sorts the parts of a file; rows and lines by their numbers."""
-    digits = re.match(r"(?:row|line)([0-9]+)", member or "")
-    return (int(digits[1]) if digits else 0, member or "")
+    numbered = place_of(member)
+    return (numbered[1] if numbered else 0, member or "")

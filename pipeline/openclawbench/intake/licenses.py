@@ -14,6 +14,7 @@ from openclawbench.intake.raw_entry import RawEntry
 from openclawbench.intake.raw_object_store import Raw
 from openclawbench.rules.tables import TableRules
 from openclawbench.sources.sidecars.table_row import CARD, FACTS, PLACE
+from openclawbench.sources.tables.rows import place_of
 from openclawbench.storage.object_store import ObjectStore
 
 LICENSE = "license"  # key of a context: the licence in force
@@ -62,19 +63,13 @@ def licensed(entry: RawEntry, card: dict[str, Any], accepted: bool, rules: Table
     if name is not None and not accepted and rules.license.is_noncommercial(name):
         where = "its row" if own else card["path"]
         noted = {"reason": NONCOMMERCIAL, "what": f"is licensed {name} ({where}), which allows no commercial use"}
-        part = {word: digits(entry.member) for word in ("line", "row") if (entry.member or "").startswith(word)}
+        part = dict([numbered] if (numbered := place_of(entry.member)) else [])
         place = {PLACE: context[PLACE] | {"adapter": entry.adapter}} if PLACE in context else {}
         refused = json.dumps({"noted": noted | part | {"records": 1}, LICENSE: name} | place, sort_keys=True)
         return msgspec.structs.replace(entry, adapter=None, session_id=None, context=refused)
     context |= {CARD: card} if card else {}
     context |= {} if name is None else {LICENSE: name}
     return msgspec.structs.replace(entry, context=json.dumps(context, sort_keys=True, ensure_ascii=True))
-
-
-def digits(member: str | None) -> int | None:
-    """The number in the name of a row."""
-    match = re.match(r"[a-z]+([0-9]+)", member or "")
-    return int(match[1]) if match else None
 
 
 def license_of(entry: RawEntry) -> str | None:

@@ -5,6 +5,7 @@ by its values: the session is the first column that an adapter of documents clai
 """
 
 import json
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -19,6 +20,7 @@ from openclawbench.sources.io.jsonl import BOM, pieces, readable
 
 LOOKED_AT = 20  # rows from which a file's column of sessions is told; broken ones among them do not count
 MOST_BYTES = WHOLE_JSON  # of a row
+NUMBERED = re.compile(r"(row|line)([0-9]+)")  # beginning of a member's name
 Row = dict[str, Any]
 
 
@@ -245,6 +247,12 @@ def is_plain(value: Any, longest: int) -> bool:
     if isinstance(value, str):
         return len(value) <= longest and "\n" not in value
     return value is None or isinstance(value, int | float)
+
+
+def place_of(member: str | None) -> tuple[str, int] | None:
+    """("row" or "line", its number) in the name of a member; None for one that is not of a table."""
+    match = NUMBERED.match(member or "")
+    return (match[1], int(match[2])) if match else None
 
 
 def number_in(member: str, word: str) -> tuple[int, str]:
