@@ -175,7 +175,7 @@ def plan_run(run: DetectorRun, data: DataFolder) -> RunPlan:
     model = open_model(run, data, None)
     own = run_packets(run)
     asked = by_question(model, own)
-    waiting = [one for packet in asked.values() if not model.has_answer(one := model.question(packet))]
+    waiting = [question for question in map(model.question, asked.values()) if not model.has_answer(question)]
     estimate, longest = model.rules.estimate, model.parameters.max_output_tokens
     size = sum(model.request(question, model.messages(question)).bytes for question in waiting)
     prompt = round(size / estimate.bytes_per_token)

@@ -107,8 +107,8 @@ def trained_on(trained: Sequence[LabelSet], choice: Choice) -> dict[str, Any] | 
         "pool": data[0].pool,
         "cut": choice.cut,
         "side": "train",
-        "rows": sum(one.rows for one in data),
-        "anomalous": sum(one.anomalous for one in data),
+        "rows": sum(fold.rows for fold in data),
+        "anomalous": sum(fold.anomalous for fold in data),
     }
 
 
@@ -150,9 +150,9 @@ def memoriser(_root: Path, train: Sequence[Item], test: Sequence[Item], _rules: 
     for item in train:
         if item.task_id is not None:
             by_task.setdefault(item.task_id, []).append(item)
-    whole = probable(shares_of(train))
+    of_all_labels = probable(shares_of(train))
     known = {task: probable(shares_of(items)) for task, items in by_task.items()}
-    return {item.key: known.get(item.task_id or "", whole) for item in test}
+    return {item.key: known.get(item.task_id or "", of_all_labels) for item in test}
 
 
 def bag_of_words(root: Path, train: Sequence[Item], test: Sequence[Item], rules: BaselineRules) -> Answers:
@@ -161,7 +161,7 @@ def bag_of_words(root: Path, train: Sequence[Item], test: Sequence[Item], rules:
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline
 
-    texts = {key_of(one.model_dump()): one.text for one in packets(root, keys_of(train) | keys_of(test))}
+    texts = {key_of(packet.model_dump()): packet.text for packet in packets(root, keys_of(train) | keys_of(test))}
     words = TfidfVectorizer(min_df=rules.words_at_least, max_features=rules.words_at_most, sublinear_tf=True)
     model = make_pipeline(words, LogisticRegression(class_weight="balanced", max_iter=1000, random_state=rules.seed))
     return classified(model, texts, train, test)

@@ -286,7 +286,7 @@ def human_items(root: Path) -> dict[Key, Item]:
     """Key -> what people say of a trajectory, as an item: their label, subtype and onset; silver's span is none of
     theirs. Only settled verdicts; an anomalous one without a subtype keeps silver's if silver has one."""
     silver = {item.key: item for item in read_items(root)}
-    found: dict[Key, Item] = {}
+    items: dict[Key, Item] = {}
     for row in human_rows(root).iter_rows(named=True):
         item = silver.get(key_of(row))
         if item is None or row["human_anomaly_label"] is None:
@@ -294,7 +294,7 @@ def human_items(root: Path) -> dict[Key, Item]:
         subtype = row["human_subtype"] or (item.label if item.is_anomalous else None)
         if row["human_anomaly_label"] and subtype is None:
             subtype = UNNAMED
-        found[item.key] = Item(
+        items[item.key] = Item(
             key=item.key,
             task_id=item.task_id,
             num_steps=item.num_steps,
@@ -305,7 +305,7 @@ def human_items(root: Path) -> dict[Key, Item]:
             status=HUMAN_POOL,
             judge=HUMAN_POOL,
         )
-    return found
+    return items
 
 
 UNNAMED = "anomalous_without_subtype"  # people found an anomaly and named no subtype: right is any but normal

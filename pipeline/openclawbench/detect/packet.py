@@ -73,21 +73,21 @@ def detector_packet(
     """The packet of a released record, of which COLUMNS are read. `count_tokens`: of a text, by the detector's own
     tokenizer; without it tokens are estimated from bytes."""
     count = count_tokens or estimate(rules)
-    whole = blocks_of(record)
-    short = shorten(whole, rules, count)
+    all_blocks = blocks_of(record)
+    short = shorten(all_blocks, rules, count)
     text = canonical_json(short.blocks)
     return DetectorPacket(
         source_model=record["source_model"],
         trajectory_id=record["trajectory_id"],
         num_steps=record["num_steps"],
         text=text,
-        blocks=len(whole),
+        blocks=len(all_blocks),
         blocks_left_out=short.blocks_left_out,
         texts_shortened=short.texts_shortened,
-        characters=sum(map(characters, whole)),
+        characters=sum(map(characters, all_blocks)),
         characters_left_out=short.characters_left_out,
         estimated_tokens=count(text),
-        trajectory_sha256=digest_of(whole),
+        trajectory_sha256=digest_of(all_blocks),
         packet_sha256=sha256_text(text),
     )
 
@@ -107,15 +107,15 @@ def estimate(rules: DetectorPacketRules) -> CountTokens:
     return lambda text: math.ceil(len(text.encode()) / rules.bytes_per_token)
 
 
-def shorten(whole: list[Block], rules: DetectorPacketRules, count: CountTokens) -> Shortened:
+def shorten(all_blocks: list[Block], rules: DetectorPacketRules, count: CountTokens) -> Shortened:
     """Blocks that fit: first every text is shortened to its head and tail, further in each round; then blocks in the
     middle are left out, and a block says which. The first and the last block always stay."""
-    if count(canonical_json(whole)) <= rules.max_tokens:
-        return Shortened(whole, 0, 0, 0)
+    if count(canonical_json(all_blocks)) <= rules.max_tokens:
+        return Shortened(all_blocks, 0, 0, 0)
     for keep in rules.keep:
-        blocks = [shortened_block(block, keep, rules) for block in whole]
+        blocks = [shortened_block(block, keep, rules) for block in all_blocks]
         if count(canonical_json(blocks)) <= rules.max_tokens:
-            return counted(whole, blocks, keep, 0, 0)
+            return counted(all_blocks, blocks, keep, 0, 0)
     most = len(blocks) - 1
     # Number of blocks left out, from 1: the least that is enough. What is left gets shorter with each.
     fewest = 1 + bisect_left(
@@ -125,18 +125,18 @@ def shorten(whole: list[Block], rules: DetectorPacketRules, count: CountTokens) 
     )
     gone = max(0, min(fewest, most - 1))
     if not gone:
-        return counted(whole, blocks, keep, 0, 0)
+        return counted(all_blocks, blocks, keep, 0, 0)
     kept, start = without_middle(blocks, gone, rules)
-    return counted(whole, kept, keep, start, gone)
+    return counted(all_blocks, kept, keep, start, gone)
 
 
-def counted(whole: list[Block], blocks: list[Block], keep: int, start: int, gone: int) -> Shortened:
+def counted(all_blocks: list[Block], blocks: list[Block], keep: int, start: int, gone: int) -> Shortened:
     """What is missing from the blocks: of each shortened text all but `keep` characters, and `gone` whole blocks from
     the place `start`."""
-    left_out = sum(map(characters, whole[start : start + gone]))
+    left_out = sum(map(characters, all_blocks[start : start + gone]))
     after = {block_id(block): block for block in blocks}
     shortened_texts = 0
-    for before in (*whole[:start], *whole[start + gone :]):
+    for before in (*all_blocks[:start], *all_blocks[start + gone :]):
         for name in TEXTS:
             if name in before and before[name] != after[block_id(before)][name]:
                 shortened_texts += 1

@@ -55,16 +55,16 @@ def of_confusion(figures: dict[str, Any]) -> Iterator[Identity]:
     matrix = np.zeros((WIDTH, WIDTH))
     matrix[: len(LABELS), : len(LABELS)] = printed["matrix"]
     counts = {name: str(int(value)) for name, value in binary_counts(matrix, "wrong").items()}
-    found = measures(matrix)
-    ours = next(row for row in figures["detector"] if row["name"] == printed["detector"])
-    yield Detector("T43, against T2", figures["split"] | counts | {name: ours[name] for name in BINARY})
-    yield computed("T43 macro F1, against T2", "T2", ours["macro_f1"], float(found["macro_f1"]))
+    computed_measures = measures(matrix)
+    printed_row = next(row for row in figures["detector"] if row["name"] == printed["detector"])
+    yield Detector("T43, against T2", figures["split"] | counts | {name: printed_row[name] for name in BINARY})
+    yield computed("T43 macro F1, against T2", "T2", printed_row["macro_f1"], float(computed_measures["macro_f1"]))
     anomalous = str(int(matrix[1:].sum()))
     yield Sum("T3 label anomalies, against T43", {row["name"]: row["anomalous"] for row in figures["slice"]}, anomalous)
     for label, row, support, recall in zip(
         LABELS, printed["matrix"], printed["support"], printed["recall"], strict=True
     ):
-        cells = {f"as {said}": str(count) for said, count in zip(LABELS, row, strict=True)}
+        cells = {f"as {predicted_label}": str(count) for predicted_label, count in zip(LABELS, row, strict=True)}
         yield Sum(f"T43 row {label}", cells, support)
         yield Share(f"T43 recall of {label}", cells[f"as {label}"], support, recall)
     head = str(int(matrix[1:HEAD].sum()))
@@ -73,7 +73,9 @@ def of_confusion(figures: dict[str, Any]) -> Iterator[Identity]:
     with_normal = int(matrix[0, 1:].sum() + matrix[1:, 0].sum())
     yield Share("F.10 confusion with normal, against T43", str(with_normal), str(wrong), printed["anomaly_or_normal"])
     name = f"f1_{LABELS[1]}"
-    yield computed("F.10 F1 of cap_gap, against T43", "F.10", printed["f1_capability_gap"], float(found[name]))
+    yield computed(
+        "F.10 F1 of cap_gap, against T43", "F.10", printed["f1_capability_gap"], float(computed_measures[name])
+    )
 
 
 def computed(where: str, place: str, printed: str, value: float) -> Same:

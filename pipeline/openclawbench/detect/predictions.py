@@ -93,8 +93,8 @@ class PredictionsFile:
 def prediction(key: Key, **values: Any) -> Prediction:
     """A row; fields that are not given are null or 0, and the answer was read."""
     model, trajectory = key
-    given = {"source_model": model, "trajectory_id": trajectory, "parse": "ok", **values}
-    return Prediction.model_validate(DEFAULTS | {"label": None} | given)
+    fields = {"source_model": model, "trajectory_id": trajectory, "parse": "ok", **values}
+    return Prediction.model_validate(DEFAULTS | {"label": None} | fields)
 
 
 def probabilities_of(values: Iterable[float]) -> LabelProbabilities:

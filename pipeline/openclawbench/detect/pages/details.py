@@ -20,9 +20,9 @@ def confusion_section(cards: Sequence[Card], rules: DetectRules) -> Section:
     for card in cards:
         for label, counts in zip(LABELS, card["confusion"], strict=True):
             support, hits = sum(counts), counts[LABELS.index(label)]
-            said = dict(zip([*names.values(), "unreadable"], counts, strict=True))
+            predicted_counts = dict(zip([*names.values(), "unreadable"], counts, strict=True))
             share = {"support": support, "recall": hits / support if support else None}
-            rows.append({"detector": card["detector"], "label": label, **said, **share})
+            rows.append({"detector": card["detector"], "label": label, **predicted_counts, **share})
     return Section(
         name="confusion",
         title="Confusion",
@@ -60,8 +60,8 @@ def subtype_section(cards: Sequence[Card]) -> Section:
 
 def f1_of(measures: Mapping[str, Any], label: str) -> Row:
     """F1 of a label with its interval."""
-    found = measures[f"f1_{label}"]
-    return {"f1": found["value"], "low": found["low"], "high": found["high"]}
+    f1 = measures[f"f1_{label}"]
+    return {"f1": f1["value"], "low": f1["low"], "high": f1["high"]}
 
 
 def corrected_section(cards: Sequence[Card]) -> Section:
@@ -69,10 +69,10 @@ def corrected_section(cards: Sequence[Card]) -> Section:
     rows = []
     for card in cards:
         silver = card["conventions"][HEADLINE]["measures"]
-        for name, found in (card.get("corrected") or {"measures": {}})["measures"].items():
+        for name, corrected in (card.get("corrected") or {"measures": {}})["measures"].items():
             ends = {"silver_low": silver[name]["low"], "silver_high": silver[name]["high"]}
-            beside = {"silver": silver[name]["value"], **ends, "corrected": found["value"]}
-            rows.append({"detector": card["detector"], "measure": name, **beside, **pick(found, "low", "high")})
+            beside = {"silver": silver[name]["value"], **ends, "corrected": corrected["value"]}
+            rows.append({"detector": card["detector"], "measure": name, **beside, **pick(corrected, "low", "high")})
     return Section(
         name="corrected",
         title="Corrected by verdicts of people",
@@ -154,18 +154,18 @@ def probability_section(cards: Sequence[Card]) -> Section:
     rated = [card for card in cards if card["probabilities"]]
     rows = []
     for card in rated:
-        found = card["probabilities"]
-        outside = found["outside_mass"] or {"mean": None, "largest": None}
+        probabilities = card["probabilities"]
+        outside = probabilities["outside_mass"] or {"mean": None, "largest": None}
         rows.append(
             {
                 "detector": card["detector"],
-                "trajectories": found["of"],
-                "roc_auc": found["roc_auc"],
-                "average_precision": found["average_precision"],
-                "brier": found["brier"]["value"],
-                **pick(found["brier"], "low", "high"),
-                "brier_six": found["brier_six"]["value"],
-                "ece": found["ece"],
+                "trajectories": probabilities["of"],
+                "roc_auc": probabilities["roc_auc"],
+                "average_precision": probabilities["average_precision"],
+                "brier": probabilities["brier"]["value"],
+                **pick(probabilities["brier"], "low", "high"),
+                "brier_six": probabilities["brier_six"]["value"],
+                "ece": probabilities["ece"],
                 "outside_mean": outside["mean"],
                 "outside_largest": outside["largest"],
             }

@@ -110,19 +110,19 @@ def provenance_section(cards: Sequence[Card]) -> Section:
 
 def provenance_row(card: Card) -> Row:
     """A file's provenance as columns."""
-    found = card["provenance"] or {}
-    prompt, trained = found.get("prompt"), found.get("trained_on")
+    provenance = card["provenance"] or {}
+    prompt, trained = provenance.get("prompt"), provenance.get("trained_on")
     plain = ("model", "endpoint", "weights_sha256", "release_sha256", "program_version", "date")
     return {
         "detector": card["detector"],
         "file": card["file"],
         "predictions_sha256": card["file_sha256"],
         "unverified": card["unverified"],
-        **{name: found.get(name) for name in plain},
+        **{name: provenance.get(name) for name in plain},
         "prompt": f"{prompt['stage']} {prompt['version']} {prompt['sha256'][:12]}" if prompt else None,
         "parameters": [
             f"{name}={value:g}" if isinstance(value, float) else f"{name}={value}"
-            for name, value in found.get("parameters", {}).items()
+            for name, value in provenance.get("parameters", {}).items()
         ],
         "trained_on": "{pool}, {cut}, {side}: {rows}, {anomalous}".format(**trained) if trained else None,
     }

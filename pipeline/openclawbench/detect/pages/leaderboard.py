@@ -102,8 +102,8 @@ def has_verdicts(cards: Sequence[Card]) -> bool:
 
 def interval_row(measures: Mapping[str, Any], name: str) -> Row:
     """A measure and the ends of its interval as columns."""
-    found = measures[name]
-    return {name: found["value"], f"{name}_low": found["low"], f"{name}_high": found["high"]}
+    measure = measures[name]
+    return {name: measure["value"], f"{name}_low": measure["low"], f"{name}_high": measure["high"]}
 
 
 def measure_row(measures: Mapping[str, Any]) -> Row:
@@ -195,10 +195,10 @@ def group_row(group: Mapping[str, Any], shown: Sequence[str]) -> Row:
 def measure_section(cards: Sequence[Card]) -> Section:
     """Every measure, both ways of counting an answer that cannot be read."""
     rows = [
-        {"detector": card["detector"], "unreadable": name, "measure": measure, **found}
+        {"detector": card["detector"], "unreadable": name, "measure": measure, **estimate}
         for card in cards
         for name in CONVENTIONS
-        for measure, found in card["conventions"][name]["measures"].items()
+        for measure, estimate in card["conventions"][name]["measures"].items()
     ]
     return Section(
         name="measures",
@@ -219,4 +219,4 @@ def measure_section(cards: Sequence[Card]) -> Section:
 
 def sorted_conventions() -> list[tuple[Convention, str]]:
     """The conventions, the headline first."""
-    return sorted(CONVENTIONS.items(), key=lambda one: one[0] != HEADLINE)
+    return sorted(CONVENTIONS.items(), key=lambda convention: convention[0] != HEADLINE)

@@ -30,8 +30,13 @@ def paper_section() -> Section:
 def contradiction_section() -> Section:
     """What the paper's tables 2, 3, 43 and 44 and section F.10 print that cannot all be right."""
     rows = [
-        {"where": found.where, "identity": found.identity, "printed": found.printed, "implied": found.implied}
-        for found in paper_contradictions()
+        {
+            "where": contradiction.where,
+            "identity": contradiction.identity,
+            "printed": contradiction.printed,
+            "implied": contradiction.implied,
+        }
+        for contradiction in paper_contradictions()
     ]
     return Section(
         name="paper_contradictions",

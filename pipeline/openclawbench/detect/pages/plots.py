@@ -38,8 +38,8 @@ def ranking(rows: Sequence[Row]) -> Draw | None:
 def by_group(rows: Sequence[Row], column: str) -> Draw:
     """F1 of each detector on each group."""
     detectors, groups = unique(rows, "detector"), sorted(unique(rows, column))
-    found = {(row["detector"], row[column]): row["f1"] for row in rows}
-    shares = [[found.get((detector, group)) for group in groups] for detector in detectors]
+    f1_of = {(row["detector"], row[column]): row["f1"] for row in rows}
+    shares = [[f1_of.get((detector, group)) for group in groups] for detector in detectors]
     texts = [["–" if share is None else f"{share:.3f}" for share in line] for line in shares]
 
     def draw() -> "Figure":

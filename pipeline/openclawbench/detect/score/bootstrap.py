@@ -72,11 +72,11 @@ def with_interval(value: Any, draws: "NDArray[Any] | None", confidence: float) -
     """A value with the percentile interval of its draws; null ends where the value or every draw is undefined."""
     import numpy as np
 
-    found = rounded(value)
-    if found is None:
+    estimate = rounded(value)
+    if estimate is None:
         return NO_INTERVAL
     if draws is None or np.isnan(draws).all():
-        return Interval(found, None, None)
+        return Interval(estimate, None, None)
     return percentile_interval(value, draws, confidence)
 
 

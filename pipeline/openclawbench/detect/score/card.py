@@ -57,7 +57,7 @@ def score_card(
     if human is not None:
         card["corrected"] = corrected_scores(compared.pairs, silver or {}, human, file, rules.score)
         card["human"] = human_part(human, file, digests, rules)
-    card["contradictions"] = [str(one) for one in contradictions(card_identities(card))]
+    card["contradictions"] = [str(contradiction) for contradiction in contradictions(card_identities(card))]
     return card
 
 
@@ -100,10 +100,10 @@ def compared_part(compared: Comparison, file: PredictionsFile) -> dict[str, Any]
 
 def fault_lines(file: PredictionsFile) -> dict[str, list[str]]:
     """Reason -> the first lines with such a fault."""
-    found: dict[str, list[str]] = {}
+    lines_by_reason: dict[str, list[str]] = {}
     for fault in file.faults:
-        found.setdefault(fault.reason, []).append(f"line {fault.line}: {fault.message}")
-    return {reason: lines[:NAMED] for reason, lines in sorted(found.items())}
+        lines_by_reason.setdefault(fault.reason, []).append(f"line {fault.line}: {fault.message}")
+    return {reason: lines[:NAMED] for reason, lines in sorted(lines_by_reason.items())}
 
 
 def scores(pairs: Sequence[Pair], rules: ScoreRules) -> dict[str, Any]:
@@ -176,7 +176,7 @@ def groups(pairs: Sequence[Pair], group: Callable[[Pair], str], rules: ScoreRule
 def group_row(pairs: Sequence[Pair], rules: ScoreRules) -> dict[str, Any]:
     """Headline measures of some pairs."""
     matrix = confusion(pairs)
-    found = measure_intervals(matrix, drawn_matrices(pairs, rules), HEADLINE, rules)
+    estimates = measure_intervals(matrix, drawn_matrices(pairs, rules), HEADLINE, rules)
     counts = {count: int(value) for count, value in binary_counts(matrix, HEADLINE).items()}
     anomalous = sum(pair.item.is_anomalous for pair in pairs)
     names = ("precision", "recall", "f1", "false_alarm_rate", "predicted_share", "macro_f1")
@@ -185,7 +185,7 @@ def group_row(pairs: Sequence[Pair], rules: ScoreRules) -> dict[str, Any]:
         "anomalous": anomalous,
         "few": anomalous < rules.few or len(pairs) - anomalous < rules.few,
         **counts,
-        **{name: found[name]._asdict() for name in names},
+        **{name: estimates[name]._asdict() for name in names},
     }
 
 
@@ -212,9 +212,9 @@ def compare_detectors(
     """McNemar's exact test between each two files: who is right (anomalous or normal) on the trajectories of both."""
     right = [right_answers(compare_with(labels.by_key, file, digests)) for file in files]
     return [
-        {"first": files[one].name, "second": files[other].name, **mcnemar(*numbered(right[one], right[other]))}
-        for one in range(len(files))
-        for other in range(one + 1, len(files))
+        {"first": files[first].name, "second": files[other].name, **mcnemar(*numbered(right[first], right[other]))}
+        for first in range(len(files))
+        for other in range(first + 1, len(files))
     ]
 
 

@@ -63,9 +63,9 @@ def corrected_scores(
     ]
     generator = np.random.default_rng(rules.seed)
     drawn_shares = np.column_stack(
-        [generator.beta(one.anomalous + JEFFREYS, one.normal + JEFFREYS, rules.posterior_draws) for one in used]
+        [generator.beta(tally.anomalous + JEFFREYS, tally.normal + JEFFREYS, rules.posterior_draws) for tally in used]
     )
-    shares = np.array([observed_share(one.anomalous, one.settled) for one in used])
+    shares = np.array([observed_share(tally.anomalous, tally.settled) for tally in used])
     membership = np.array([[cell == own_cell for cell in cells] for own_cell in by_pair], dtype=float)
     tasks = [pair.item.task for pair in pairs]
     sizes = membership.sum(axis=0)
@@ -76,7 +76,7 @@ def corrected_scores(
         rates(expected_counts(size, share, flagged)) for size, share in ((sizes, shares), (drawn_sizes, drawn_shares))
     )
     return {
-        "verdicts": sum(one.settled for one in verdicts.values()),
+        "verdicts": sum(tally.settled for tally in verdicts.values()),
         "measures": {name: with_interval(values[name], draws[name], rules.confidence)._asdict() for name in BINARY},
         "base_rate": with_interval(
             (sizes @ shares) / sizes.sum(),
@@ -84,10 +84,12 @@ def corrected_scores(
             rules.confidence,
         )._asdict(),
         "strata": [
-            stratum_row(cell, int(size), one, mine.settled)
-            for cell, size, one, mine in zip(cells, sizes, used, own, strict=True)
+            stratum_row(cell, int(size), tally, mine.settled)
+            for cell, size, tally, mine in zip(cells, sizes, used, own, strict=True)
         ],
-        "few_verdicts": [cell_name(cell) for cell, one in zip(cells, used, strict=True) if one.settled < FEW_VERDICTS],
+        "few_verdicts": [
+            cell_name(cell) for cell, tally in zip(cells, used, strict=True) if tally.settled < FEW_VERDICTS
+        ],
         "borrowed": [cell_name(cell) for cell, mine in zip(cells, own, strict=True) if not mine.settled],
     }
 
@@ -118,13 +120,13 @@ def cell_of(item: Item, flagged: bool) -> Cell:
 
 def pooled(cell: Cell, verdicts: Mapping[Cell, Verdicts]) -> Verdicts:
     """The verdicts of a slice and silver label, whatever the detector says."""
-    return total(one for other, one in verdicts.items() if other[:2] == cell[:2])
+    return total(counted for other, counted in verdicts.items() if other[:2] == cell[:2])
 
 
 def total(verdicts: Iterable[Verdicts]) -> Verdicts:
     """All of them together."""
     known = list(verdicts)
-    return Verdicts(sum(one.anomalous for one in known), sum(one.normal for one in known))
+    return Verdicts(sum(counted.anomalous for counted in known), sum(counted.normal for counted in known))
 
 
 def expected_counts(sizes: Any, shares: Any, flagged: Any) -> dict[str, Any]:

@@ -19,12 +19,12 @@ def location_scores(pairs: Sequence[Pair], rules: ScoreRules) -> dict[str, Any] 
     onsets = [pair for pair in anomalous if pair.item.onset is not None]
     spans = [pair for pair in anomalous if pair.item.span]
     return {
-        "onset": {"of_all": onset_part(onsets, rules), "of_found": onset_part(found(onsets), rules)},
-        "span": {"of_all": span_part(spans, rules), "of_found": span_part(found(spans), rules)},
+        "onset": {"of_all": onset_part(onsets, rules), "of_found": onset_part(called_anomalous(onsets), rules)},
+        "span": {"of_all": span_part(spans, rules), "of_found": span_part(called_anomalous(spans), rules)},
     }
 
 
-def found(pairs: Sequence[Pair]) -> list[Pair]:
+def called_anomalous(pairs: Sequence[Pair]) -> list[Pair]:
     """The pairs that the detector calls anomalous."""
     return [pair for pair in pairs if is_anomalous(pair.row.label)]
 

@@ -99,5 +99,5 @@ def measures(
     number = (~np.isnan(taking_part)).sum(axis=-1)
     with np.errstate(invalid="ignore", divide="ignore"):
         macro = np.where(number > 1, np.nansum(taking_part, axis=-1) / number, np.nan)
-    found = {**rates(binary_counts(matrices, convention)), "macro_f1": macro}
-    return found | {name: by_label[..., place] for place, name in enumerate(BY_LABEL.values())}
+    values = {**rates(binary_counts(matrices, convention)), "macro_f1": macro}
+    return values | {name: by_label[..., place] for place, name in enumerate(BY_LABEL.values())}

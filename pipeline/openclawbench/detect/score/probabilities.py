@@ -55,8 +55,8 @@ def sweep_row(scores: "NDArray[Any]", truth: "NDArray[Any]", threshold: float) -
         "fn": (~flagged & truth).sum(),
         "tn": (~flagged & ~truth).sum(),
     }
-    found = {name: rounded(value) for name, value in rates(counts).items()}
-    return {"threshold": threshold, **{name: int(count) for name, count in counts.items()}, **found}
+    rounded_rates = {name: rounded(value) for name, value in rates(counts).items()}
+    return {"threshold": threshold, **{name: int(count) for name, count in counts.items()}, **rounded_rates}
 
 
 def curves(scores: "NDArray[Any]", truth: "NDArray[Any]") -> dict[str, Any]:

@@ -43,7 +43,12 @@ def provenance_values(
     """The provenance of an adapter without its files."""
     import torch
 
-    about, recipe, made, prompt = provenance_base(run.train, run.rules), run.recipe, prepared.made, encoder.prompt
+    about, recipe, rows_made, prompt = (
+        provenance_base(run.train, run.rules),
+        run.recipe,
+        prepared.rows_made,
+        encoder.prompt,
+    )
     taken = ("packet_rules_sha256", "label_judges", "label_statuses", "program_version")
     return {
         "schema_version": SCHEMA_VERSION,
@@ -57,9 +62,9 @@ def provenance_values(
         "release_sha256": plan["release_sha256"],
         "trained_on": run.train.training_data(),
         "rows_sha256": plan["rows_sha256"],
-        "left_out": named_counts(made.left_out),
+        "left_out": named_counts(rows_made.left_out),
         "validation_rows": len(prepared.validation),
-        "tokens": made.tokens(f"the tokenizer of {run.base_name}"),
+        "tokens": rows_made.tokens(f"the tokenizer of {run.base_name}"),
         "max_tokens": recipe.sequence.max_tokens,
         "label_tokens": sum(end.rows_of_an_epoch * end.epochs for end in ends),
         "phases": ends,

@@ -77,8 +77,12 @@ class Encoder:
 
     def open_ids(self, text: str) -> list[int]:
         """Token ids of a text that goes on: without an end token, which some tokenizers add."""
-        found = self.ids(text)
-        return found[:-1] if self.form == "completion" and found[-1:] == [self.tokenizer.eos_token_id] else found
+        token_ids = self.ids(text)
+        return (
+            token_ids[:-1]
+            if self.form == "completion" and token_ids[-1:] == [self.tokenizer.eos_token_id]
+            else token_ids
+        )
 
     def prompt_ids(self, packet: DetectorPacket) -> list[int]:
         """The tokens of the question about a packet."""

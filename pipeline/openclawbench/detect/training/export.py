@@ -60,12 +60,12 @@ def export_rows(
     require_items(labels)
     side = labels.choice.side
     open_folder(folder)
-    made, counter = RowsMade(), measure_of(options, recipe, rules)
+    rows_made, counter = RowsMade(), measure_of(options, recipe, rules)
     data = folder / f"{side}.jsonl"
-    write_atomic(data, data_lines(labels, options, recipe, rules, counter, made))
-    write_atomic(folder / ROWS_FILE, made.lines())
+    write_atomic(data, data_lines(labels, options, recipe, rules, counter, rows_made))
+    write_atomic(folder / ROWS_FILE, rows_made.lines())
     draws = EpochDraws(
-        [((row.source_model, row.trajectory_id), row.label) for row in made.rows],
+        [((row.source_model, row.trajectory_id), row.label) for row in rows_made.rows],
         options.normal_per_anomalous,
         options.seed,
     )
@@ -76,7 +76,7 @@ def export_rows(
         drawn = (EpochRows(epoch=epoch, rows=draws.draw(epoch)) for epoch in range(1, epochs + 1))
         write_atomic(folder / EPOCHS_FILE, (canonical_bytes(line) + b"\n" for line in drawn))
         written.append(EPOCHS_FILE)
-    manifest = manifest_of(labels, options, recipe, rules, made, draws, epochs)
+    manifest = manifest_of(labels, options, recipe, rules, rows_made, draws, epochs)
     digests = [{"name": name, "sha256": sha256_file(folder / name)} for name in written]
     record = TrainingExport.model_validate({**manifest, "files": digests})
     write_atomic(folder / MANIFEST_FILE, [as_json(record.model_dump()).encode()])
@@ -84,12 +84,12 @@ def export_rows(
 
 
 def data_lines(
-    labels: LabelSet, options: ExportOptions, recipe: Recipe, rules: DetectRules, measure: Measure, made: RowsMade
+    labels: LabelSet, options: ExportOptions, recipe: Recipe, rules: DetectRules, measure: Measure, rows_made: RowsMade
 ) -> Iterator[bytes]:
     """The lines of the training file, one trajectory after another."""
     prompt = detector_prompt("symbol")
-    for fitted in fitted_rows(labels, rules, measure, options.max_tokens, made):
-        yield canonical_bytes(row_of(fitted, options.form, prompt, made.rows[-1].symbol, recipe)) + b"\n"
+    for fitted in fitted_rows(labels, rules, measure, options.max_tokens, rows_made):
+        yield canonical_bytes(row_of(fitted, options.form, prompt, rows_made.rows[-1].symbol, recipe)) + b"\n"
 
 
 def measure_of(options: ExportOptions, recipe: Recipe, rules: DetectRules) -> Measure:
@@ -112,7 +112,7 @@ def manifest_of(
     options: ExportOptions,
     recipe: Recipe,
     rules: DetectRules,
-    made: RowsMade,
+    rows_made: RowsMade,
     draws: EpochDraws,
     epochs: int,
 ) -> dict[str, object]:
@@ -123,8 +123,8 @@ def manifest_of(
     return {
         "schema_version": SCHEMA_VERSION,
         "form": options.form,
-        **made.counts(),
-        "tokens": made.tokens(options.tokenizer.name if options.tokenizer else ESTIMATED),
+        **rows_made.counts(),
+        "tokens": rows_made.tokens(options.tokenizer.name if options.tokenizer else ESTIMATED),
         "max_tokens": options.max_tokens,
         "normal_per_anomalous": options.normal_per_anomalous,
         "rows_of_an_epoch": draws.size if epochs else 0,
@@ -141,10 +141,10 @@ def open_folder(folder: Path) -> None:
     UsageError for one with other files."""
     if folder.exists() and not folder.is_dir():
         raise UsageError(f"{folder}: is a file. Name a folder for the training rows.")
-    ours = {"train.jsonl", "test.jsonl", ROWS_FILE, EPOCHS_FILE, MANIFEST_FILE}
+    export_files = {"train.jsonl", "test.jsonl", ROWS_FILE, EPOCHS_FILE, MANIFEST_FILE}
     there = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
-    if others := sorted(there - ours):
+    if others := sorted(there - export_files):
         raise UsageError(f"{folder}: holds {others[0]}, which is no training row. Name a new folder.")
     folder.mkdir(parents=True, exist_ok=True)
-    for name in (MANIFEST_FILE, *sorted(ours & there)):
+    for name in (MANIFEST_FILE, *sorted(export_files & there)):
         (folder / name).unlink(missing_ok=True)

@@ -58,7 +58,7 @@ class TrainingRun:
 class Prepared:
     """Rows of a training. `learned`, `validation`: encoded rows; `keys`: key and label of the learned ones."""
 
-    made: RowsMade
+    rows_made: RowsMade
     learned: list[EncodedRow]
     validation: list[EncodedRow]
     keys: list[tuple[Key, str]]
@@ -69,8 +69,10 @@ class Prepared:
 
     def sentence(self, recipe: Recipe) -> str:
         """What is learned, in words."""
-        draws, tokens = self.draws(recipe), self.made.tokens("")
-        left_out = ", ".join(f"{number} {reason}" for reason, number in sorted(self.made.left_out.items()) if number)
+        draws, tokens = self.draws(recipe), self.rows_made.tokens("")
+        left_out = ", ".join(
+            f"{number} {reason}" for reason, number in sorted(self.rows_made.left_out.items()) if number
+        )
         return (
             f"{len(self.learned)} rows ({len(draws.anomalous)} anomalous), {len(self.validation)} for validation; "
             f"{draws.size} in each of {recipe.epochs} epochs; median {tokens.median} tokens, longest {tokens.longest}; "
@@ -89,7 +91,7 @@ def prepare(run: TrainingRun, encoder: Encoder) -> Prepared:
     require_items(run.train)
     recipe, prepared = run.recipe, Prepared(RowsMade(), [], [], [])
     most, share = recipe.sequence.max_tokens, recipe.validation.share
-    for fitted in fitted_rows(run.train, run.rules, encoder.measure, most, prepared.made):
+    for fitted in fitted_rows(run.train, run.rules, encoder.measure, most, prepared.rows_made):
         item = fitted.item
         row = encoder.row(fitted.packet, item.label)
         check_row(row, encoder.label_ids[item.label], most, "/".join(item.key))
@@ -117,7 +119,7 @@ def plan_of(run: TrainingRun, prepared: Prepared, base: Path) -> dict[str, Any]:
     """What decides the adapter: two trainings with the same plan are the same."""
     about = provenance_base(run.train, run.rules)
     digest = sha256()
-    for line in prepared.made.lines():
+    for line in prepared.rows_made.lines():
         digest.update(line)
     return {
         "release_sha256": about["release_sha256"],
@@ -141,5 +143,5 @@ def open_folder(run: TrainingRun, plan: dict[str, Any], prepared: Prepared) -> N
             raise UsageError(f"{run.folder}: holds another training (other {', '.join(different)}). Name a new folder.")
     elif run.folder.exists() and (not run.folder.is_dir() or any(run.folder.iterdir())):
         raise UsageError(f"{run.folder}: is not the folder of a training. Name a new folder.")
-    write_atomic(run.folder / ROWS_FILE, prepared.made.lines())
+    write_atomic(run.folder / ROWS_FILE, prepared.rows_made.lines())
     write_atomic(path, [as_json(plan).encode()])

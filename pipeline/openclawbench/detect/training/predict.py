@@ -17,7 +17,7 @@ DECIDING = ("torch", "transformers", "peft", "trl")
 
 
 def predict(
-    model: Any, encoder: Encoder, labels: LabelSet, rules: DetectRules, max_tokens: int, made: RowsMade
+    model: Any, encoder: Encoder, labels: LabelSet, rules: DetectRules, max_tokens: int, rows_made: RowsMade
 ) -> Iterator[Prediction]:
     """A prediction for each trajectory: the most probable symbol, its probability among the six, and how probable all
     six are among all tokens. One that does not fit gets a prediction that failed. `made` counts."""
@@ -26,7 +26,7 @@ def predict(
     tokens = [encoder.label_ids[label] for label in LABELS]
     device = next(model.parameters()).device
     model.eval()
-    for fitted in fitted_rows(labels, rules, encoder.measure, max_tokens, made):
+    for fitted in fitted_rows(labels, rules, encoder.measure, max_tokens, rows_made):
         ids = encoder.prompt_ids(fitted.packet)
         with torch.inference_mode():
             asked = torch.tensor([ids], device=device)
@@ -47,7 +47,7 @@ def predict(
             prompt_tokens=len(ids),
             completion_tokens=1,
         )
-    seen = {(row.source_model, row.trajectory_id) for row in made.rows}
+    seen = {(row.source_model, row.trajectory_id) for row in rows_made.rows}
     for item in labels.items:
         if item.key not in seen:
             yield prediction(item.key, label=None, parse="failed", failure=NO_PACKET, finish=TOO_LONG)

@@ -63,7 +63,7 @@ class RowsMade:
 
 
 def fitted_rows(
-    labels: LabelSet, rules: DetectRules, measure: Measure, max_tokens: int, made: RowsMade
+    labels: LabelSet, rules: DetectRules, measure: Measure, max_tokens: int, rows_made: RowsMade
 ) -> Iterator[Fitted]:
     """The packets of a label set, in the order of the release's files, each with at most `max_tokens` tokens together
     with its label. `made` gets a line for each, and counts those that do not fit.
@@ -71,16 +71,16 @@ def fitted_rows(
     A packet is the one that `detect run` asks about; it is shortened further, in its middle, where `measure` says that
     it is too long. It is never cut at its end, so the label is always whole.
     """
-    made.left_out.update(labels.left_out)
+    rows_made.left_out.update(labels.left_out)
     items = labels.by_key
     for record in released_records(labels.root, set(items)):
         item = items[key_of(record)]
         fitted = fit(record, item, rules, measure, max_tokens)
         if fitted is None:
-            made.left_out[TOO_LONG] += 1
+            rows_made.left_out[TOO_LONG] += 1
             continue
         packet = fitted.packet
-        made.rows.append(
+        rows_made.rows.append(
             TrainingRow.model_validate(
                 {
                     "source_model": packet.source_model,

@@ -102,8 +102,8 @@ def reserves(
         named = subjects if group in NEGATING else softened
         for pattern in trace.patterns(group, reply, REPLY):
             for hit in text.hits(pattern):
-                said = text.plain[hit.start : hit.end]
-                if any(name.search(said.lower()) for name in named) or not is_particular(trace, said):
+                hedge = text.plain[hit.start : hit.end]
+                if any(name.search(hedge.lower()) for name in named) or not is_particular(trace, hedge):
                     return True
     return False
 
@@ -113,11 +113,11 @@ def mentioned(texts: Iterable[str]) -> list[re.Pattern[str]]:
     return [re.compile(rf"(?<![^\W_]){re.escape(text.lower())}(?![^\W_])") for text in dict.fromkeys(texts) if text]
 
 
-def is_particular(trace: Trace, said: str) -> bool:
+def is_particular(trace: Trace, hedge: str) -> bool:
     """True if a sentence names something: a number, a path, a program or a name that the sources hold."""
-    if PARTICULAR.search(said):
+    if PARTICULAR.search(hedge):
         return True
-    return any(name in trace.source_words for name in NAME.findall(said))
+    return any(name in trace.source_words for name in NAME.findall(hedge))
 
 
 def clarifies(trace: Trace, reply: EvidenceStep) -> bool:

@@ -65,5 +65,5 @@ def confidence(trace: Trace, triggers: list[Trigger]) -> RoutingConfidence:
         return "high"
     if triggers:
         return "medium" if len(triggers) >= trace.rules.limits.medium_weak_triggers else "low"
-    whole = not (trace.evidence.truncated or trace.evidence.compacted or any(step.partial for step in trace.steps))
-    return "high" if whole else "low"
+    is_whole = not (trace.evidence.truncated or trace.evidence.compacted or any(step.partial for step in trace.steps))
+    return "high" if is_whole else "low"

@@ -145,8 +145,8 @@ class Trace:
         """A field's text, shortened, its code fences blanked unless `fences` is true; empty if the field is null."""
         key = (step.step_id, field, fences)
         if key not in self._texts:
-            whole = shortened(getattr(step, field) or "", self.rules.limits.scan_characters)
-            self._texts[key] = Text(whole if fences else blanked(whole))
+            scanned = shortened(getattr(step, field) or "", self.rules.limits.scan_characters)
+            self._texts[key] = Text(scanned if fences else blanked(scanned))
         return self._texts[key]
 
     def find(self, group: PatternGroup, step: EvidenceStep, field: EvidenceField, fences: bool = False) -> Hit | None:

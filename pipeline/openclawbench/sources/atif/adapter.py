@@ -59,11 +59,11 @@ class Atif(Source):
         """The files beside it that it names as its sub-agents' trajectories, the trial that it is of, which tells it
         from those of other trials, and whether the native session of its run lies beside it."""
         children, trial = child_files(first, path), harbor.trial_of(path, sidecars)
-        made: dict[str, Any] = {CHILDREN: children, harbor.TRIAL: trial}
+        values: dict[str, Any] = {CHILDREN: children, harbor.TRIAL: trial}
         if trial is not None and "id" in trial:
-            made[IDENTITY] = canonical_digest([trial["id"], trial.get("step"), self.identity(first, b"")[1]])
-        made[harbor.NATIVE] = is_native_of(sidecars.get(harbor.NATIVE), id_of(first, "session_id"))
-        return {key: value for key, value in made.items() if value}
+            values[IDENTITY] = canonical_digest([trial["id"], trial.get("step"), self.identity(first, b"")[1]])
+        values[harbor.NATIVE] = is_native_of(sidecars.get(harbor.NATIVE), id_of(first, "session_id"))
+        return {key: value for key, value in values.items() if value}
 
     def describe_use(self, first: Any, path: str, sidecars: dict[str, Any], context: dict[str, Any]) -> dict[str, str]:
         return harbor.use_of(context)

@@ -161,7 +161,9 @@ def details_of(result: Result, extra: StepExtra) -> tuple[str | None, bool | Non
     error = next((own[key] for key in ("isError", "is_error") if isinstance(own.get(key), bool)), None)
     if error is None and isinstance(extra.isError, bool):
         error = extra.isError
-    kept = {ours: getattr(extra, theirs) for theirs, ours in EXECUTED.items() if getattr(extra, theirs) is not None}
+    kept = {
+        name: getattr(extra, atif_name) for atif_name, name in EXECUTED.items() if getattr(extra, atif_name) is not None
+    }
     references = [
         {key: value[key] for key in REFERENCE if isinstance(value, dict) and value.get(key) is not None}
         for value in (result.subagent_trajectory_ref if isinstance(result.subagent_trajectory_ref, list) else [])

@@ -132,11 +132,11 @@ class AtifBuilder:
                 continue
             details, error = details_of(result, extra)
             moment = Moment(self.list.message_index, len(self.list.user_turns) or None, iso_time(step.timestamp))
-            given = Given(call_id, Feedback(content_text(result.content), [row], details, error), moment)
+            named_result = Given(call_id, Feedback(content_text(result.content), [row], details, error), moment)
             if self.open is None:
-                self.list.orphan(None, given.feedback, given.moment)
+                self.list.orphan(None, named_result.feedback, named_result.moment)
             else:
-                self.open.results.append(given)
+                self.open.results.append(named_result)
 
     def note_model(self, step: AtifStep) -> None:
         """Which model answered, and what it used."""
@@ -144,8 +144,8 @@ class AtifBuilder:
         if isinstance(model, str):
             self.models[model] = None
         metrics = step.metrics if isinstance(step.metrics, dict) else {}
-        for ours, theirs in (("input", "prompt_tokens"), ("output", "completion_tokens")):
-            self.usage.count(ours, metrics.get(theirs))
+        for name, atif_name in (("input", "prompt_tokens"), ("output", "completion_tokens")):
+            self.usage.count(name, metrics.get(atif_name))
         self.usage.usd(metrics.get("cost_usd"))
 
     def finish(self) -> None:
@@ -171,10 +171,10 @@ class AtifBuilder:
             self.call(stretch, stretch.calls[index], speech, answers[index], index in ambiguous)
         if not executed:
             self.reply_or_noise(stretch, failed)
-        made = len(self.list.steps) > before
-        self.list.counts["step_call" if executed else "step_reply" if made else "runner:no_step"] += 1
-        for given in orphans:
-            self.list.orphan(None, given.feedback, given.moment)
+        has_step = len(self.list.steps) > before
+        self.list.counts["step_call" if executed else "step_reply" if has_step else "runner:no_step"] += 1
+        for orphan in orphans:
+            self.list.orphan(None, orphan.feedback, orphan.moment)
 
     def call(
         self, stretch: Stretch, call: ToolCall, speech: Speech | None, answers: list[Given], ambiguous: bool
@@ -185,7 +185,7 @@ class AtifBuilder:
         step = self.list.call(name_of(call), known, stretch.moment, stretch.row, speech)
         step["order_ambiguous"] = ambiguous
         if answers:
-            self.list.answer(step, merged([given.feedback for given in answers]))
+            self.list.answer(step, merged([answer.feedback for answer in answers]))
 
     def note_failure(self, stretch: Stretch) -> None:
         """A message that ended in an error, or was aborted: counted whatever was done before it."""
@@ -232,24 +232,24 @@ def assign(calls: list[ToolCall], results: list[Given]) -> tuple[list[list[Given
     ambiguous = {index for shared in places.values() if len(shared) > 1 for index in shared}
     seen: Counter[str] = Counter()
     unnamed, orphans = [], []
-    for given in results:
-        if given.call_id is None:
-            unnamed.append(given)
+    for answered in results:
+        if answered.call_id is None:
+            unnamed.append(answered)
             continue
-        shared = places.get(given.call_id, [])
-        place = seen[given.call_id] if len(shared) > 1 else 0
-        seen[given.call_id] += 1
+        shared = places.get(answered.call_id, [])
+        place = seen[answered.call_id] if len(shared) > 1 else 0
+        seen[answered.call_id] += 1
         if place < len(shared):
-            answers[shared[place]].append(given)
+            answers[shared[place]].append(answered)
         else:
-            orphans.append(given)
+            orphans.append(answered)
     free = [index for index in range(len(calls)) if not answers[index]]
     if free and len(free) == len(unnamed):
-        for index, given in zip(free, unnamed, strict=True):
-            answers[index].append(given)
+        for index, answered in zip(free, unnamed, strict=True):
+            answers[index].append(answered)
         ambiguous |= set(free) if len(free) > 1 else set()
         unnamed = []
-    return answers, ambiguous, [given for given in results if given in orphans or given in unnamed]
+    return answers, ambiguous, [answered for answered in results if answered in orphans or answered in unnamed]
 
 
 def merged(parts: list[Feedback]) -> Feedback:

@@ -92,12 +92,12 @@ def warn_of(card: Mapping[str, Any]) -> None:
         warn(f"{name}: these numbers contradict each other, which is a defect of this program: {sentence}.")
 
 
-def interval(found: Mapping[str, float | None]) -> str:
+def interval(estimate: Mapping[str, float | None]) -> str:
     """A value with its interval."""
-    if found["value"] is None:
+    if estimate["value"] is None:
         return "-"
-    ends = "" if found["low"] is None else f" [{found['low']:.3f}, {found['high']:.3f}]"
-    return f"{found['value']:.3f}{ends}"
+    ends = "" if estimate["low"] is None else f" [{estimate['low']:.3f}, {estimate['high']:.3f}]"
+    return f"{estimate['value']:.3f}{ends}"
 
 
 def print_headlines(console: Console, evaluation: "Evaluation") -> None:
@@ -124,8 +124,8 @@ def print_groups(console: Console, cards: Sequence[Mapping[str, Any]]) -> None:
     """F1 by source model, as table 3 of the paper."""
     first = cards[0]["by"]["source_model"]
     models = {row["group"]: [row["group"], row["trajectories"], row["anomalous"]] for row in first}
-    found = [{row["group"]: row["f1"]["value"] for row in card["by"]["source_model"]} for card in cards]
-    rows = [[*cells, *(number(scores.get(model)) for scores in found)] for model, cells in models.items()]
+    scores_by_model = [{row["group"]: row["f1"]["value"] for row in card["by"]["source_model"]} for card in cards]
+    rows = [[*cells, *(number(scores.get(model)) for scores in scores_by_model)] for model, cells in models.items()]
     columns = ["source model", "scored", "anomalous", *(one_line(card["detector"]) for card in cards)]
     console.print(table("F1 by source model", columns, rows))
     console.print()
@@ -140,8 +140,11 @@ def print_card(console: Console, card: Mapping[str, Any], rules: "DetectRules") 
     corrected, lines = card.get("corrected"), []
     if corrected:
         silver = card["conventions"][card["headline"]]["measures"]
-        found = corrected["measures"]
-        body = [[name.replace("_", " "), interval(silver[name]), interval(found[name])] for name in found]
+        corrected_measures = corrected["measures"]
+        body = [
+            [name.replace("_", " "), interval(silver[name]), interval(corrected_measures[name])]
+            for name in corrected_measures
+        ]
         by = pluralize(corrected["verdicts"], "verdict")
         title = f"{one_line(card['detector'])}: against silver, and corrected by {by}"
         console.print(table(title, ["", "silver", "corrected"], body))

@@ -106,12 +106,12 @@ def ratio(balance: str) -> float:
     """N of 1:N; 0 for none. Raises UsageError."""
     if balance == NO_BALANCE:
         return 0.0
-    one, colon, normal = balance.partition(":")
+    anomalous, colon, normal = balance.partition(":")
     try:
         number = float(normal)
     except ValueError:
         number = 0.0
-    if one != "1" or not colon or not 0 < number < float("inf"):
+    if anomalous != "1" or not colon or not 0 < number < float("inf"):
         raise UsageError(
             f"--balance {balance}: is not of the form 1:2 (one anomalous row to two normal ones), or none."
         )
@@ -135,7 +135,7 @@ def show(manifest: "TrainingExport", folder: Path) -> None:
         )
     lines.append(
         f"shortened: {pluralize(manifest.shortened, 'packet')}, by {manifest.characters_left_out} characters; "
-        "left out: " + (", ".join(f"{one.count} {one.name}" for one in manifest.left_out) or "nothing")
+        "left out: " + (", ".join(f"{reason.count} {reason.name}" for reason in manifest.left_out) or "nothing")
     )
     for line in lines:
         output().print(safe(line), highlight=False)

@@ -30,11 +30,17 @@ def left_out_figures(trace: Trace) -> Iterator[Trigger]:
             if len(members) < LEAST_MEMBERS or len(missing) != 1 or differs(missing[0], used):
                 continue
             later = trace.steps[place + 1 :]
-            told = next((one for one in later if any(text in said(one) for text in results)), None)
-            again = any(missing[0][0] in shell_command(one) + said(one) for one in later)
-            if told is not None and not again:
-                cited = (trace.action(step), trace.quote(missing[0][1], "reflection_text"), trace.quote(told, REPLY))
-                yield fire(trace, "figure_left_out", step, told, *cited)
+            telling_step = next(
+                (later_step for later_step in later if any(text in shown_text(later_step) for text in results)), None
+            )
+            again = any(missing[0][0] in shell_command(later_step) + shown_text(later_step) for later_step in later)
+            if telling_step is not None and not again:
+                cited = (
+                    trace.action(step),
+                    trace.quote(missing[0][1], "reflection_text"),
+                    trace.quote(telling_step, REPLY),
+                )
+                yield fire(trace, "figure_left_out", step, telling_step, *cited)
                 return
 
 
@@ -45,9 +51,9 @@ def rows_of_figures(trace: Trace, steps: list[EvidenceStep]) -> Iterator[list[Me
         named = paths(named_in(step)) if trace.succeeded(step) and not step.side_effect else ()
         path = next(iter(named)) if len(named) == 1 else ""
         kind = DIGITS.sub("#", path)
-        found = {text for text, _ in figures(step.reflection_text or "")} if kind != path else set()
-        if len(found) == 1:
-            rows.setdefault(kind, {}).setdefault(path, (found.pop(), step))
+        texts = {text for text, _ in figures(step.reflection_text or "")} if kind != path else set()
+        if len(texts) == 1:
+            rows.setdefault(kind, {}).setdefault(path, (texts.pop(), step))
     yield from (list(row.values()) for row in rows.values())
 
 
@@ -57,6 +63,6 @@ def differs(missing: Member, used: list[Member]) -> bool:
     return not set.intersection(*words) <= set(WORD.findall((missing[1].reflection_text or "").lower()))
 
 
-def said(step: EvidenceStep) -> str:
+def shown_text(step: EvidenceStep) -> str:
     """What a step writes or replies."""
     return written(step) or ((step.action_text or "") if step.action_kind == "reply" else "")

@@ -40,10 +40,10 @@ def unfounded_choices(trace: Trace) -> Iterator[Trigger]:
             replaced = list(replaced_texts(arguments(change))) if change.side_effect else []
             if not replaced or not trace.succeeded(change):
                 continue
-            found = rivals_of(trace, change, replaced)
-            if found is None:
+            choice = rivals_of(trace, change, replaced)
+            if choice is None:
                 continue
-            chosen, rivals = found
+            chosen, rivals = choice
             if was_asked(trace, change) or any(is_changed(trace, change, rival) for rival in rivals):
                 continue
             reply = trace.final_reply(stretch, change)
@@ -101,9 +101,9 @@ def rivals_of(trace: Trace, change: EvidenceStep, replaced: list[str]) -> tuple[
     asked = tokens(trace.requests_until(change))
     if len(line) == 1 and len(lines) > 1 and (alike := fitting(line[0], lines, asked)):
         return line[0], alike
-    whole = Entry(text, last_part(target), step)
-    if len(text) <= LONGEST and files and (alike := fitting(whole, files, asked)):
-        return whole, alike
+    file_entry = Entry(text, last_part(target), step)
+    if len(text) <= LONGEST and files and (alike := fitting(file_entry, files, asked)):
+        return file_entry, alike
     return None
 
 
@@ -141,7 +141,7 @@ def is_told(trace: Trace, change: EvidenceStep, chosen: Entry, rival: Entry) -> 
         if not is_source or LISTING.match(shell_command(step)) or files & set(map(last_part, paths(named_in(step)))):
             continue
         for line in (step.reflection_text or "").splitlines():
-            said = tokens(line)
-            if said & own and not said & its and chosen.text.strip() not in line:
+            line_tokens = tokens(line)
+            if line_tokens & own and not line_tokens & its and chosen.text.strip() not in line:
                 return True
     return bool(tokens(trace.requests_until(change)) & own)

@@ -79,8 +79,8 @@ def passes_on(trace: Trace, reply: EvidenceStep, failure: EvidenceStep) -> bool:
     """True if the reply gives numbers that a failed call put out: then it reached something, and the user has it."""
     end = trace.by_id.get(failure.resolved_by_step or 0)
     output = f"{failure.reflection_text or ''}\n{(end.reflection_text or '') if end else ''}"
-    told = set(NUMBER.findall(output)) - set(NUMBER.findall(failure.action_text or ""))
-    return len(told & set(NUMBER.findall(reply.action_text or ""))) >= LEAST_PASSED_ON
+    output_numbers = set(NUMBER.findall(output)) - set(NUMBER.findall(failure.action_text or ""))
+    return len(output_numbers & set(NUMBER.findall(reply.action_text or ""))) >= LEAST_PASSED_ON
 
 
 def reaches(trace: Trace, step: EvidenceStep, failure: EvidenceStep) -> bool:

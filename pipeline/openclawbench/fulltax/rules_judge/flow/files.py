@@ -109,7 +109,7 @@ def unfinished_reads(trace: Trace, steps: list[EvidenceStep]) -> dict[str, tuple
     """Path -> the read that came furthest and the lines left then, of files whose end no call has shown. A call that
     only counts shows nothing."""
     furthest: dict[str, tuple[EvidenceStep, int, str]] = {}
-    whole: set[str] = set()
+    read_whole: set[str] = set()
     for step in steps:
         if not trace.succeeded(step) or only_counts(step):
             continue
@@ -117,10 +117,10 @@ def unfinished_reads(trace: Trace, steps: list[EvidenceStep]) -> dict[str, tuple
         for path in paths(named_in(step)):
             name = last_part(path)
             if more is None or int(more[1]) <= LAST_END:
-                whole.add(name)
+                read_whole.add(name)
             elif name not in furthest or int(more[1]) < furthest[name][1]:
                 furthest[name] = (step, int(more[1]), path)
-    return {path: (step, rest) for name, (step, rest, path) in furthest.items() if name not in whole}
+    return {path: (step, rest) for name, (step, rest, path) in furthest.items() if name not in read_whole}
 
 
 def only_counts(step: EvidenceStep) -> bool:

@@ -52,7 +52,7 @@ def unopened_files(trace: Trace, before: list[EvidenceStep], until: EvidenceStep
     """Names of files that a listing shows below a folder that the user named, and that no call names."""
     request = trace.requests_until(until)
     asked = " ".join(step.action_text or "" for step in before)
-    found: set[str] = set()
+    listed_paths: set[str] = set()
     for step in before:
         if step.event_type != "inspect" or not shell_command(step).lstrip().startswith("ls"):
             continue
@@ -63,5 +63,5 @@ def unopened_files(trace: Trace, before: list[EvidenceStep], until: EvidenceStep
             elif FILE.fullmatch(line) and line not in asked:
                 top = folder.strip("./").partition("/")[0].lower()
                 if top and re.search(rf"(?<!\w){re.escape(top)}(?!\w)", request):
-                    found.add(line)
-    return found
+                    listed_paths.add(line)
+    return listed_paths

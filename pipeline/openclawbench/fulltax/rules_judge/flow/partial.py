@@ -78,15 +78,15 @@ def failed_parts(trace: Trace) -> Iterator[Trigger]:
         steps = [step for step in stretch if step.step_id < reply.step_id]
         for place, step in enumerate(steps):
             is_run = trace.succeeded(step) and bool(shell_command(step)) and step.event_type not in LOOKS
-            found = failed_part(step) if is_run else None
-            if found is None:
+            failed = failed_part(step) if is_run else None
+            if failed is None:
                 continue
-            hit, label, number = found
-            said = reply.action_text or ""
+            hit, label, number = failed
+            reply_text = reply.action_text or ""
             is_told = (
                 not assertive(trace, reply)
                 or reserves(trace, reply, [label.strip()])
-                or re.search(rf"(?<!\d)0*{number}(?!\d)", said)
+                or re.search(rf"(?<!\d)0*{number}(?!\d)", reply_text)
             )
             if is_told or told_between(trace, stretch, step, reply) or went_well(steps[place + 1 :], label, number):
                 continue
@@ -154,10 +154,10 @@ def nothing_in(trace: Trace, step: EvidenceStep) -> Hit | None:
         kind = match[1].lower().removesuffix("s")
         name = re.compile(rf"(?<![\w.-]){re.escape(kind)}s?[-_]?\d+[-_\w]*\.\w+")
         there = {
-            found
+            file_name
             for other in trace.steps
             if other.step_id < step.step_id and trace.succeeded(other)
-            for found in name.findall((other.reflection_text or "").lower())
+            for file_name in name.findall((other.reflection_text or "").lower())
         }
         if len(there) >= FEWEST_THERE:
             return Hit("runtime", match.start(), match.end(), match.start())

@@ -48,8 +48,8 @@ def is_wanted(trace: Trace, step: EvidenceStep, reply: EvidenceStep) -> bool:
     """True if the user asked for the rehearsal by its flag, or the reply names it."""
     flag = FLAG.search(shell_command(step))
     words = {"dry-run", "dry run", *([flag[0].lstrip("-")] if flag else [])}
-    said = f"{trace.requests_until(step)} {(reply.action_text or '').lower()}"
-    return any(word in said for word in words)
+    texts = f"{trace.requests_until(step)} {(reply.action_text or '').lower()}"
+    return any(word in texts for word in words)
 
 
 def unfinished_jobs(trace: Trace) -> Iterator[Trigger]:

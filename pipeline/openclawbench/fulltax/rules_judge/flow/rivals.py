@@ -17,11 +17,11 @@ def silent_choices(trace: Trace) -> Iterator[Trigger]:
     nothing of the other."""
     for stretch, reply in trace.replied:
         before = [step for step in stretch if step.step_id <= reply.step_id]
-        doubts = [(step, found) for step in before if (found := trace.find_before_action("ambiguity", step))]
+        doubts = [(step, doubt) for step in before if (doubt := trace.find_before_action("ambiguity", step))]
         output = rival_output(before, reply.action_text or "") if doubts else None
         if output is not None and not reserves(trace, reply, [], given_in(output, reply)):
-            step, found = doubts[-1]
-            cited = (trace.quote(step, *found), trace.quote(reply, REPLY), trace.quote(output, "reflection_text"))
+            step, doubt = doubts[-1]
+            cited = (trace.quote(step, *doubt), trace.quote(reply, REPLY), trace.quote(output, "reflection_text"))
             yield fire(trace, "one_of_several_given", step, reply, *cited, silent=[(reply, REPLY)])
 
 
@@ -33,7 +33,7 @@ def rival_output(steps: list[EvidenceStep], reply: str) -> EvidenceStep | None:
             label, own = LABEL.match(line), [text for text, _ in figures(line)]
             if label and own:
                 entries.setdefault(label[1].strip().lower(), []).append(any(text in reply for text in own))
-        if any(len(given) > 1 and any(given) and not all(given) for given in entries.values()):
+        if any(len(marks) > 1 and any(marks) and not all(marks) for marks in entries.values()):
             return step
     return None
 
