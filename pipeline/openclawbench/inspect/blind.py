@@ -28,6 +28,7 @@ TRAJECTORY = (
     "user_turns",
     "steps",
     "source_file",
+    "source_member",
     "unknown_blocks",
 )
 TRACE_SUMMARY = (
