@@ -6,7 +6,7 @@ from types import FrameType
 
 
 def stop_at_once(_signal: int, _frame: FrameType | None) -> None:
-    """What Ctrl-C does before anything was begun: nothing can be left half done."""
+    """What Ctrl-C and SIGTERM do before anything was begun: nothing can be left half done."""
     os.write(2, b"stopped; nothing was begun\n")
     os._exit(3)
 
@@ -14,6 +14,7 @@ def stop_at_once(_signal: int, _frame: FrameType | None) -> None:
 def main() -> None:
     """Carry out what the command line asks for."""
     signal.signal(signal.SIGINT, stop_at_once)
+    signal.signal(signal.SIGTERM, stop_at_once)
     from openclawbench.cli.app import main as carry_out  # a second and more of imports
 
     carry_out()

@@ -1,7 +1,7 @@
 """In the place of `node openclaw_driver.mjs PACKAGE STATE FD`: records the session that the user's words ask for.
 
 A turn that names `hang` never ends, `die` ends the process, `refused` records an error of the endpoint, `lost` records
-nothing, `blind` never asks for the functions, `leak` says the endpoint's key, `once` dies the first time in a home.
+nothing, `blind` never asks for the functions, `leak` says the endpoint's key, `once` dies the first time.
 """
 
 import json
@@ -14,10 +14,7 @@ if sys.argv[1:] == ["--version"]:
     print("v24.1.0")
     sys.exit()
 _, state, fd, _ = sys.argv[2:]
-home = Path(os.environ["HOME"])
-sessions = home / ".openclaw" / "agents" / "main" / "sessions"
-sessions.mkdir(parents=True)
-config = json.loads((home / ".openclaw" / "openclaw.json").read_text())
+began_in = Path(os.environ["HOME"])
 
 
 def say(value: object) -> None:
@@ -32,8 +29,11 @@ def message(role: str, **more: object) -> str:
 say({"ready": True})
 for line in sys.stdin:
     task = json.loads(line)
-    words = task["turns"][0]
-    attempts = home.parent / f"{task['session'].split('-a')[0]}.tries"
+    words, home = task["turns"][0], Path(task["home"])
+    assert (home / ".openclaw" / "openclaw.json").is_file() and home.parent == began_in.parent
+    sessions = home / ".openclaw" / "agents" / "main" / "sessions"
+    sessions.mkdir(parents=True)  # fails where a task before had this home
+    attempts = Path(state).parent / f"{task['session'].split('-a')[0]}.tries"
     tries = len(attempts.read_text()) if attempts.exists() else 0
     attempts.write_text("x" * (tries + 1))
     if "hang" in words:

@@ -140,6 +140,64 @@ def test_a_key_that_is_not_set_leaves_the_search_for_others(tmp_path: Path, inst
     assert "m/t_0-a1: holds the key" in json.loads(done.stdout)["notes"][0]
 
 
+def test_each_task_has_a_home_of_its_own_whose_path_says_nothing(tmp_path: Path, installed: dict[str, str]) -> None:
+    """The program in the place of OpenClaw ends where the home of a task was used before; earlier homes are removed."""
+    data = planned(tmp_path / "d", plan_of("t_0", "t_1", "t_2"))
+    assert collect(data, installed, "--concurrency", "1").returncode == 0
+    assert [row["earlier_errors"] for row in rows_of(data).values()] == [[], [], []]
+    assert [path.name for path in (data / "collect" / "homes" / "0").iterdir()] == ["3"]
+
+
+def test_what_an_earlier_plan_collected_leaves_the_raw_folder(tmp_path: Path, installed: dict[str, str]) -> None:
+    data = planned(tmp_path / "d", plan_of("t_0", "other_0", attempts=2))
+    assert collect(data, installed).returncode == 0
+    subprocess.run(command(data, "convert"), env=installed, check=True, capture_output=True, timeout=60)
+    raw, mine = data / "raw", {"source_model": "m", "native_session_basename": "mine", "task_id": "t_9"}
+    with (raw / "run_manifest.jsonl").open("a") as file:
+        file.write(json.dumps(mine) + "\n")
+    (raw / "m" / "mine.jsonl").write_text("{}\n")
+    (raw / "m" / "other_0-a2.jsonl").write_text("{}\n")  # changed by hand
+    planned(data, plan_of("t_0"))
+    done = subprocess.run(command(data, "convert", "--json"), env=installed, capture_output=True, text=True, timeout=60)
+    counts = json.loads(done.stdout)
+    assert (counts["sessions"], counts["removed"]) == (1, 2)
+    assert "other_0-a2.jsonl: is not in the plan and was changed" in counts["notes"][0]
+    assert sorted(path.name for path in (raw / "m").iterdir()) == ["mine.jsonl", "other_0-a2.jsonl", "t_0-a1.jsonl"]
+    manifest = [json.loads(line) for line in (raw / "run_manifest.jsonl").read_text().splitlines()]
+    assert [row["native_session_basename"] for row in manifest] == ["mine", "t_0-a1"]
+    results = sorted(path.relative_to(data / "oracle").as_posix() for path in (data / "oracle").rglob("*.json"))
+    assert results == ["attempt-1/result/m/non_live/BFCL_v4_t_result.json"]
+    planned(data, plan_of("t_0", "other_0"))  # nothing was lost
+    done = subprocess.run(command(data, "convert", "--json"), env=installed, capture_output=True, text=True, timeout=60)
+    assert json.loads(done.stdout)["sessions"] == 2
+
+
+def test_sigterm_ends_a_run_as_ctrl_c_does(tmp_path: Path, installed: dict[str, str]) -> None:
+    data = planned(tmp_path / "d", plan_of(*(f"slow_{number}" for number in range(20))))
+    arguments = command(data, "run", "--allow-network", "--concurrency", "1")
+    with subprocess.Popen(arguments, env=installed, stderr=subprocess.PIPE, text=True) as run:
+        log, deadline = data / "collect" / "sessions.jsonl", time.monotonic() + 60
+        while not log.exists() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        run.terminate()
+        _, stderr = run.communicate(timeout=60)
+    assert (run.returncode, "run again to go on" in stderr) == (3, True)
+    assert not processes_in(data / "collect" / "homes")
+
+
+def processes_in(folder: Path) -> list[str]:
+    """Ids of processes whose HOME is there."""
+    found = []
+    for place in Path("/proc").glob("[0-9]*"):
+        try:
+            variables = (place / "environ").read_bytes()
+        except OSError:
+            continue
+        if f"HOME={folder}".encode() in variables:
+            found.append(place.name)
+    return found
+
+
 def test_a_line_that_a_kill_cut_off_is_made_again_and_in_nobodys_way(tmp_path: Path, installed: dict[str, str]) -> None:
     data = planned(tmp_path / "d", plan_of("t_0", "t_1"))
     assert collect(data, installed, "--concurrency", "1").returncode == 0

@@ -23,3 +23,16 @@ def test_each_program_is_looked_for_by_itself(
         gone = dict(zip(VARIABLES, ("node", "openclaw", "bfcl-eval"), strict=True))[missing]
         assert versions == expected | {gone: None}
         assert rows[gone]["place"] is None and " install " in rows[gone]["install"]
+
+
+def test_a_program_that_is_too_old_is_not_called_missing(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, installed: dict[str, str]
+) -> None:
+    for name in VARIABLES:
+        monkeypatch.setenv(name, installed[name])
+    old = tmp_path / "old-node"
+    old.write_text("#!/bin/sh\necho v18.20.1\n")
+    old.chmod(0o755)
+    monkeypatch.setenv("OPENCLAWBENCH_NODE", str(old))
+    row = programs_found()[0]
+    assert row["problem"] == f"{old} is Node v18.20.1; OpenClaw needs 22.19 or newer."

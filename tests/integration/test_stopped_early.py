@@ -1,4 +1,4 @@
-"""Ctrl-C while the program is still being read in: status 3 and a sentence, as at any other moment."""
+"""Ctrl-C or SIGTERM while the program is still being read in: status 3 and a sentence, as at any other moment."""
 
 import subprocess
 import sys
@@ -8,13 +8,14 @@ import pytest
 pytestmark = pytest.mark.slow
 
 
-def test_ctrl_c_while_modules_are_read_ends_with_status_3() -> None:
+@pytest.mark.parametrize("which", ["SIGINT", "SIGTERM"])
+def test_a_signal_while_modules_are_read_ends_with_status_3(which: str) -> None:
     """The signal comes when the first module of the program asks for it, whatever the machine is doing."""
     told = (
         "import os, signal, sys, openclawbench.__main__ as entry\n"
         "class Sent:\n"
         "    def find_spec(self, name, *_):\n"
-        "        if name == 'openclawbench.cli.render.run': os.kill(os.getpid(), signal.SIGINT)\n"
+        f"        if name == 'openclawbench.cli.render.run': os.kill(os.getpid(), signal.{which})\n"
         "sys.meta_path.insert(0, Sent())\n"
         "entry.main()\n"
     )

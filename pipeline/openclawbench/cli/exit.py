@@ -1,5 +1,6 @@
 """How a command ends: an error is one sentence and an exit status, a traceback only with --debug."""
 
+import os
 import signal
 import sys
 import traceback
@@ -19,6 +20,7 @@ ERROR_STYLE = "red"  # on a terminal where NO_COLOR is not set
 def run_program(program: Callable[[], None], debug: bool = False) -> None:
     """Run the program and exit: with the status of its error, or 3 when interrupted. `debug` shows tracebacks."""
     signal.signal(signal.SIGINT, interrupt)
+    signal.signal(signal.SIGTERM, as_interrupt)
     try:
         program()
     except OpenClawBenchError as error:
@@ -43,6 +45,11 @@ def run_program(program: Callable[[], None], debug: bool = False) -> None:
 def interrupt(_signal: int, _frame: FrameType | None) -> None:
     """The handler of Ctrl-C."""
     raise Interrupted("stopped; everything done so far is kept, run again to go on")
+
+
+def as_interrupt(_signal: int, _frame: FrameType | None) -> None:
+    """The handler of SIGTERM, which batch systems and containers send: as Ctrl-C, whatever handles that now."""
+    os.kill(os.getpid(), signal.SIGINT)
 
 
 def exit_with(error: OpenClawBenchError, debug: bool) -> None:

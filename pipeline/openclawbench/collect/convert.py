@@ -1,5 +1,6 @@
 """Collected sessions as inputs of the pipeline: a raw folder, its run manifest, and a BFCL result tree an attempt."""
 
+import contextlib
 import hashlib
 import json
 from collections import Counter, defaultdict
@@ -30,6 +31,7 @@ class Converted:
     sessions: int = 0
     infra_errors: int = 0
     left: int = 0  # planned, and not made yet
+    removed: int = 0  # sessions that were in the raw folder, and that the plan no longer has or that were made again
     trees: dict[Path, dict[str, list[str]]] = field(default_factory=dict)  # root -> source model -> subsets
     not_run: Counter[tuple[Path, str, str]] = field(
         default_factory=Counter
@@ -41,11 +43,14 @@ def convert(collection: Collection, plan: Plan, raw: Path, oracle: Path, keys: M
     """Write RAW/<source_model>/<session>.jsonl, RAW/run_manifest.jsonl and ORACLE/attempt-<n>/result/….
 
     A session that the infrastructure ended is an inference error in the result tree, so that it never counts as failed;
-    one that was not made is nowhere. Lines of the run manifest about other sessions stay. `keys`: source model -> the
+    one that was not made is nowhere. What an earlier plan or try left there is removed; the collection's folder keeps
+    it. Sessions, results and lines of the run manifest that were not collected here stay. `keys`: source model -> the
     key of its endpoint; a session in which it stands is left out. What looks like another key is noted: the raw session
     keeps it, and a release that holds it is refused unless privacy.toml says otherwise.
     """
-    ended, converted, detector = collection.ended(), Converted(), Detector(PrivacyRules.load())
+    rows = list(collection.rows())
+    ended = {(row.source_model, row.planned): row for row in rows}
+    converted, detector = Converted(), Detector(PrivacyRules.load())
     manifest: list[dict[str, Any]] = []
     provenance: list[dict[str, Any]] = []
     results: dict[tuple[Path, str, str], list[dict[str, Any]]] = defaultdict(list)
@@ -76,11 +81,14 @@ def convert(collection: Collection, plan: Plan, raw: Path, oracle: Path, keys: M
         results[root, row.source_model, row.subset].append(
             result_row(planned, row, content, calls_of(collection, row), converted.notes)
         )
-    for (root, source_model, subset), rows in results.items():
-        path = root / "result" / source_model / group_of(subset) / f"BFCL_v4_{subset}_result.json"
-        write_atomic(path, [lines_of(rows)])
+    for (root, source_model, subset), lines in results.items():
+        write_atomic(tree_file(root, source_model, subset, "result"), [lines_of(lines)])
         converted.trees.setdefault(root, {}).setdefault(source_model, []).append(subset)
-    write_atomic(raw / MANIFEST, [lines_of([*others(raw / MANIFEST, plan), *manifest])])
+    collected = {(row.source_model, row.session) for row in rows if row.session}
+    others = other_lines(raw / MANIFEST, collected)
+    write_atomic(raw / MANIFEST, [lines_of([*others, *manifest])])
+    present = {(row["source_model"], row["native_session_basename"]) for row in manifest}
+    remove_stale(rows, present, set(results), raw, oracle, converted)
     write_atomic(collection.folder / PROVENANCE, [lines_of(provenance)])
     return converted
 
@@ -174,24 +182,62 @@ def group_of(subset: str) -> str:
     return next((group for group in GROUPS if subset.startswith(f"{group}_")), "non_live")
 
 
-def others(path: Path, plan: Plan) -> list[dict[str, Any]]:
-    """Lines of a run manifest about source models that the plan does not have. UnreadableInput for a broken one."""
+def tree_file(root: Path, source_model: str, subset: str, kind: str) -> Path:
+    """A file of a result tree or (`kind`: score) a score tree, where BFCL looks for it."""
+    return root / kind / source_model / group_of(subset) / f"BFCL_v4_{subset}_{kind}.json"
+
+
+def remove_stale(
+    rows: list[CollectedSession],
+    present: set[tuple[str, str]],
+    results: set[tuple[Path, str, str]],
+    raw: Path,
+    oracle: Path,
+    converted: Converted,
+) -> None:
+    """Remove what an earlier conversion wrote and this one did not. `rows`: whatever was ever collected here;
+    `present`: (source model, session) that is in the raw folder now; `results`: (root, source model, subset) likewise.
+    A file that is no longer what was collected is someone's work: it stays, and is noted."""
+    for row in rows:
+        if row.session is None or (row.source_model, row.session) in present:
+            continue
+        path = raw / row.source_model / f"{row.session}.jsonl"
+        if not path.is_file():
+            continue
+        digests = {each.sha256 for each in rows if (each.source_model, each.session) == (row.source_model, row.session)}
+        if hashlib.sha256(path.read_bytes()).hexdigest() in digests:
+            path.unlink()
+            converted.removed += 1
+        else:
+            converted.notes.append(f"{path}: is not in the plan and was changed since it was collected; it stays.")
+    for root, source_model, subset in {
+        (oracle / f"attempt-{row.attempt}", row.source_model, row.subset) for row in rows
+    } - results:
+        for kind in ("result", "score"):
+            path = tree_file(root, source_model, subset, kind)
+            path.unlink(missing_ok=True)
+            for folder in path.parents[:4]:  # group, source model, kind, root
+                with contextlib.suppress(OSError):  # not empty, or never made
+                    folder.rmdir()
+
+
+def other_lines(path: Path, collected: set[tuple[str, str]]) -> list[dict[str, Any]]:
+    """Lines of a run manifest about sessions that were not collected here. UnreadableInput for a broken one."""
     if not path.exists():
         return []
-    names = {source.name for source in plan.source_models}
-    kept = []
+    lines = []
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
         if not line.strip():
             continue
         try:
             row = json.loads(line)
-            if row["source_model"] not in names:
-                kept.append(row)
-        except (ValueError, TypeError, KeyError) as error:
+            if (row["source_model"], row.get("native_session_basename")) not in collected:
+                lines.append(row)
+        except (ValueError, TypeError, AttributeError, KeyError) as error:
             raise UnreadableInput(
                 f"{path}: line {number}: is not a run manifest line. Correct or remove it."
             ) from error
-    return kept
+    return lines
 
 
 def lines_of(rows: list[dict[str, Any]]) -> bytes:

@@ -70,13 +70,14 @@ def find_node(option: Path | None) -> tuple[Path, str]:
     named = option or (Path(value) if (value := os.environ.get(NODE_ENVIRONMENT)) else None)
     program = str(named) if named else shutil.which("node")
     if program is None or not Path(program).is_file():
-        raise UsageError(f"{program or 'node'}: does not exist. Install Node: {INSTALL_NODE}")
+        raise UsageError(f"{program or 'node'}: does not exist. Install it: {INSTALL_NODE}")
     version = subprocess.run([program, "--version"], capture_output=True, text=True, timeout=60).stdout.strip()
     numbers = re.match(r"v(\d+)\.(\d+)", version)
     if numbers is None or (int(numbers[1]), int(numbers[2])) < OLDEST_NODE:
         oldest = ".".join(map(str, OLDEST_NODE))
         raise UsageError(
-            f"{program} is Node {version or 'of an unknown version'}; OpenClaw needs {oldest}. {INSTALL_NODE}"
+            f"{program} is Node {version or 'of an unknown version'}; OpenClaw needs {oldest} or newer. "
+            f"Install it: {INSTALL_NODE}"
         )
     return Path(program).absolute(), version
 
@@ -150,7 +151,7 @@ def agent_environment(home: Path, node: Path, token: str) -> Mapping[str, str]:
         "HOME": str(home),
         "TMPDIR": str(home),
         "LANG": os.environ.get("LANG", "C.UTF-8"),
-        "NODE_COMPILE_CACHE": str(home.parent / "node-cache"),
+        "NODE_COMPILE_CACHE": str(home.parent.parent / "node-cache"),
         KEY_VARIABLE: token,
     }
 

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from openclawbench.base.canonical_json import canonical_bytes
+from openclawbench.base.terminal import flat
 from openclawbench.collect.scripting import Script, script_of
 from openclawbench.errors import UnreadableInput, UsageError
 from openclawbench.storage.data_folder import write_atomic
@@ -247,7 +248,9 @@ def read_plan(folder: Path) -> Plan:
     except FileNotFoundError as error:
         raise UnreadableInput(f"{path}: does not exist. Make a plan first: openclawbench collect plan.") from error
     except (OSError, ValidationError) as error:
-        raise UnreadableInput(f"{path}: is not a plan: {error}. Make it again: openclawbench collect plan.") from error
+        problem = flat(str(error))[:200]
+        message = f"{path}: is not a plan: {problem}. Make it again: openclawbench collect plan."
+        raise UnreadableInput(message) from error
 
 
 def source_models(entries: Iterable[Mapping[str, Any]], where: str) -> list[SourceModel]:
@@ -258,6 +261,6 @@ def source_models(entries: Iterable[Mapping[str, Any]], where: str) -> list[Sour
             models.append(SourceModel.model_validate(entry))
         except ValidationError as error:
             first = error.errors()[0]
-            field = ".".join(map(str, first["loc"]))
-            raise UsageError(f"{where}: source model {number}: {field}: {first['msg']}. Correct it.") from error
+            field, message = ".".join(map(str, first["loc"])), first["msg"].removeprefix("Value error, ")
+            raise UsageError(f"{where}: source model {number}: {field}: {message}. Correct it.") from error
     return models

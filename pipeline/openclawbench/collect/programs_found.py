@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from openclawbench.base.resources import how_to_install
+from openclawbench.base.terminal import flat
 from openclawbench.collect.bfcl import INSTALL as INSTALL_BFCL
 from openclawbench.collect.bfcl import find_bfcl
 from openclawbench.collect.openclaw import INSTALL, INSTALL_NODE, find_node, find_package
@@ -18,7 +19,8 @@ MISSING = (UsageError, PackageNotFoundError, OSError, subprocess.TimeoutExpired)
 
 
 def programs_found() -> list[dict[str, Any]]:
-    """Rows of program, version, place (both null where it is missing) and the command that installs it."""
+    """Rows of program, version, place (both null where it cannot be used), problem (then why) and the command that
+    installs it."""
     return [
         program_row("node", lambda: find_node(None), INSTALL_NODE),
         program_row("openclaw", lambda: find_package(None), INSTALL),
@@ -29,11 +31,11 @@ def programs_found() -> list[dict[str, Any]]:
 
 def program_row(program: str, find: Callable[[], tuple[Path | str, str]], install: str) -> dict[str, Any]:
     """The row of a program. `find`: (place, version), or one of MISSING raised."""
-    row = {"program": program, "version": None, "place": None, "install": install}
+    row = {"program": program, "version": None, "place": None, "problem": None, "install": install}
     try:
         place, number = find()
-    except MISSING:
-        return row
+    except MISSING as error:
+        return row | {"problem": flat(str(error)).partition(" Install it: ")[0] or type(error).__name__}
     return row | {"version": number, "place": str(place)}
 
 

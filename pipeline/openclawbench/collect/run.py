@@ -4,6 +4,7 @@ import hashlib
 import queue
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager, nullcontext
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from openclawbench.base.terminal import flat
+from openclawbench.collect.forecast import Forecast, Measured, totals
 from openclawbench.collect.openclaw import OpenClaw
 from openclawbench.collect.plan import SCRIPTED, Plan, PlannedSession
 from openclawbench.collect.serve import CALLS
@@ -67,7 +69,8 @@ class CollectedSession(BaseModel):
 
 @dataclass
 class Progress:
-    """How far a run is. Amounts are of the whole collection, the rate is of this run."""
+    """How far a run is. `usd`, `tokens`: whatever sessions of this folder ever took, also those of an earlier plan and
+    those that the infrastructure ended; `rate`: of this run."""
 
     total: int
     done: int = 0
@@ -75,12 +78,36 @@ class Progress:
     infra_errors: int = 0
     usd: float = 0.0
     tokens: int = 0
+    concurrency: int = 1
     started: float = field(default_factory=time.monotonic)
+    measured: Measured = field(default_factory=Measured)
+    left: Counter[tuple[str, str]] = field(default_factory=Counter)  # (source model, category) -> sessions
 
     @property
     def rate(self) -> float:
         """Sessions a second of this run."""
         return (self.done - self.begun_with) / max(time.monotonic() - self.started, 0.001)
+
+    def add(self, row: CollectedSession) -> None:
+        """A session has ended."""
+        self.spend(row)
+        if row.status == "collected":
+            self.done += 1
+            self.left[row.source_model, row.subset] -= 1
+        else:
+            self.infra_errors += 1
+
+    def spend(self, row: CollectedSession) -> None:
+        """Count what a session took, of this run or of an earlier one."""
+        self.usd += row.usd
+        self.tokens += row.tokens_in + row.tokens_out
+        if row.status == "collected":
+            self.measured.add(row.source_model, row.subset, row.wall_s, row.tokens_in + row.tokens_out, row.usd)
+
+    def totals(self) -> dict[str, Any]:
+        """What is left will take, as forecast.totals says."""
+        forecasts = [self.measured.forecast(*pair, left) for pair, left in self.left.items() if left]
+        return totals(forecasts, self.concurrency)
 
 
 class Collection:
@@ -90,21 +117,22 @@ class Collection:
         self.folder = folder.absolute()
         self.log = self.folder / "sessions.jsonl"
 
-    def ended(self) -> dict[tuple[str, str], CollectedSession]:
-        """(source model, planned session) -> how it ended last. A last line that a kill cut off does not count."""
-        rows: dict[tuple[str, str], CollectedSession] = {}
+    def rows(self) -> Iterator[CollectedSession]:
+        """Every line of the log, in its order. A last line that a kill cut off does not count."""
         if not self.log.exists():
-            return rows
+            return
         for number, line in enumerate(append_log.read(self.log).split(b"\n"), 1):
             if not line:
                 continue
             try:
-                row = CollectedSession.model_validate_json(line)
+                yield CollectedSession.model_validate_json(line)
             except ValidationError as error:
                 problem = f"{self.log}: line {number}: is not a line of this file: {flat(str(error))[:200]}"
                 raise UnreadableInput(f"{problem}. Remove it: the session is made again.") from error
-            rows[row.source_model, row.planned] = row
-        return rows
+
+    def ended(self) -> dict[tuple[str, str], CollectedSession]:
+        """(source model, planned session) -> how it ended last."""
+        return {(row.source_model, row.planned): row for row in self.rows()}
 
     def append(self, row: CollectedSession) -> None:
         """Add a line, on disk when this returns."""
@@ -172,11 +200,11 @@ def collect(
     with collection.locked():
         ended, keys = collection.ended(), keys_of(plan)
         remaining = left_of(plan, ended)
-        # A worker keeps its process as long as the source model stays the same.
-        progress = Progress(total=plan.size)
+        progress = Progress(total=plan.size, concurrency=options.concurrency)
         progress.done = progress.begun_with = progress.total - len(remaining)
-        progress.usd = sum(row.usd for row in ended.values())
-        progress.tokens = sum(row.tokens_in + row.tokens_out for row in ended.values())
+        progress.left = Counter((planned.source_model.name, planned.task.subset) for planned in remaining)
+        for row in collection.rows():
+            progress.spend(row)
         on_progress(progress, None)
         is_scripted = any(planned.source_model.base_url == SCRIPTED for planned in remaining)
         scripted = scripted_endpoint() if is_scripted else nullcontext()
@@ -237,6 +265,7 @@ class Crew:
                 self.make_session(worker, planned)
         finally:
             worker.close()
+            worker.remove_earlier_homes()
 
     def check_budget(self) -> None:
         """BudgetReached where no further session may be begun."""
@@ -312,10 +341,7 @@ class Crew:
         )
         with self.lock:
             self.collection.append(row)
-            self.progress.done += row.status == "collected"
-            self.progress.infra_errors += row.status != "collected"
-            self.progress.usd += row.usd
-            self.progress.tokens += row.tokens_in + row.tokens_out
+            self.progress.add(row)
             self.failed_in_a_row = 0 if row.status == "collected" else self.failed_in_a_row + 1
             self.on_progress(self.progress, row)
             if row.error and ended.upstream.refusal:
@@ -340,20 +366,11 @@ def amounts(ended: Ended, planned: PlannedSession) -> tuple[int, int, int, float
     return read.tokens_in, read.tokens_cached, read.tokens_out, millionths / 1e6
 
 
-def forecast(plan: Plan, ended: dict[tuple[str, str], CollectedSession], concurrency: int) -> dict[str, Any]:
-    """What is left and what it will take, from the sessions so far: hours, tokens, USD; null: none measured."""
-    remaining = left_of(plan, ended)
-    measured = [row for row in ended.values() if row.status == "collected"]
-    counts: dict[str, Any] = {"sessions": plan.size, "left": len(remaining), "measured": len(measured)}
-    if not measured:
-        return counts | {"hours": None, "tokens": None, "usd": None}
-    by_subset: dict[tuple[str, str], list[CollectedSession]] = {}
-    for row in measured:
-        by_subset.setdefault((row.source_model, row.subset), []).append(row)
-    seconds = tokens = usd = 0.0
-    for planned in remaining:
-        rows = by_subset.get((planned.source_model.name, planned.task.subset), measured)
-        seconds += sum(row.wall_s for row in rows) / len(rows)
-        tokens += sum(row.tokens_in + row.tokens_out for row in rows) / len(rows)
-        usd += sum(row.usd for row in rows) / len(rows)
-    return counts | {"hours": round(seconds / concurrency / 3600, 2), "tokens": round(tokens), "usd": round(usd, 2)}
+def forecasts_of(collection: Collection, plan: Plan) -> list[Forecast]:
+    """What each source model and category that is left will take. Rows of a session that the infrastructure ended, and
+    that was made again, do not count."""
+    ended, measured = collection.ended(), Measured()
+    for row in ended.values():
+        if row.status == "collected":
+            measured.add(row.source_model, row.subset, row.wall_s, row.tokens_in + row.tokens_out, row.usd)
+    return measured.forecasts(left_of(plan, ended))

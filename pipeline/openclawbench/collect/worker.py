@@ -1,10 +1,11 @@
-"""One OpenClaw process with a home of its own: one task after the other, ended when it hangs or fails."""
+"""One OpenClaw process: one task after the other, each in a fresh home, ended when it hangs or fails."""
 
 import contextlib
 import json
 import os
 import resource
 import select
+import shutil
 import signal
 import subprocess
 import time
@@ -26,9 +27,11 @@ if TYPE_CHECKING:
 START_S = 300.0  # until OpenClaw has loaded; 8 s (2026.6.11) to 40 s (2026.9.6) were measured on two cores
 POLL_S = 1.0
 MOST_BYTES = 2 * 1024**3  # of a home
+MOST_BYTES_OF_EARLIER_HOMES = 1024**3  # 3 MB (2026.6.11) to 7 MB (2026.9.6) a task were measured
 LARGEST_FILE = 1024**3
 MOST_PROCESSES = 512  # beside those that the user has already
 MOST_CPU_S = 3600
+START = "start"  # name of the home that an OpenClaw process begins in
 GRACE_S = 30.0  # beyond the time limit that OpenClaw itself keeps
 
 
@@ -66,7 +69,10 @@ class Worker:
     def __init__(self, number: int, surroundings: Surroundings) -> None:
         self.surroundings, self.number = surroundings, number
         folder = surroundings.folder
-        self.home = folder / "homes" / str(number)
+        self.homes = folder / "homes" / str(number)  # of the process, and below it that of the present task
+        self.home = self.homes / START
+        self.homes_made = 0
+        self.bytes_of_earlier_homes = 0
         self.state = folder / "homes" / f"{number}-state"
         self.log = folder / "logs" / f"openclaw-{number}.log"
         self.source: SourceModel | None = None
@@ -78,12 +84,18 @@ class Worker:
         began = time.monotonic()
         self.surroundings.relay.point(self.number, base_url, key)
         try:
-            if self.process is None or self.source != planned.source_model or planned.source_model.mode == "own_tools":
+            if self.process is None or not self.may_go_on(planned.source_model):
                 self.start(planned.source_model)
             self.begin(planned)
+            timeout_s = self.surroundings.task_timeout_s
             answer = self.ask(
-                {"session": session, "turns": planned.task.turns, "timeout_s": int(self.surroundings.task_timeout_s)},
-                (self.surroundings.task_timeout_s + GRACE_S) * len(planned.task.turns),
+                {
+                    "session": session,
+                    "home": str(self.home),
+                    "turns": planned.task.turns,
+                    "timeout_s": int(timeout_s),
+                },
+                (timeout_s + GRACE_S) * len(planned.task.turns),
             )
             errors = [run["error"] for run in answer["runs"] if run["error"]]
         except ProcessFailed as failed:
@@ -122,8 +134,8 @@ class Worker:
         openclaw, relay = self.surroundings.openclaw, self.surroundings.relay
         self.state.mkdir(parents=True, exist_ok=True)
         self.log.parent.mkdir(parents=True, exist_ok=True)
-        end_processes_of(self.home)  # of a run that was killed
-        make_home(self.home, source, self.state, openclaw.version)
+        end_processes_of(self.homes)  # of a run that was killed
+        self.fresh_home(START, source)
         reading, writing = os.pipe()
         try:
             with self.log.open("ab") as log:
@@ -155,9 +167,35 @@ class Worker:
             self.close()
             raise UsageError(f"{openclaw.package}: OpenClaw {openclaw.version}: {first['fault']}.")
 
+    def may_go_on(self, source: SourceModel) -> bool:
+        """Whether the process may do another task: none whose agent has tools of its own, or with too many homes."""
+        earlier = self.bytes_of_earlier_homes + bytes_in(self.home)
+        return source == self.source and source.mode != "own_tools" and earlier < MOST_BYTES_OF_EARLIER_HOMES
+
+    def fresh_home(self, name: str, source: SourceModel) -> None:
+        """A home with nothing of an earlier task. Earlier homes stay until the process ends, which may have their
+        stores open: 2026.9 refuses to go on where one is gone."""
+        if name == START:
+            shutil.rmtree(self.homes, ignore_errors=True)
+            self.bytes_of_earlier_homes = 0
+        else:
+            self.bytes_of_earlier_homes += bytes_in(self.home)
+            if self.home.name != START:  # in which OpenClaw itself runs
+                end_processes_of(self.home)
+        self.home = self.homes / name
+        make_home(self.home, source, self.state, self.surroundings.openclaw.version)
+
+    def remove_earlier_homes(self) -> None:
+        """Of a process that has ended: the last home stays, to be looked at."""
+        for home in self.homes.glob("*"):
+            if home != self.home:
+                shutil.rmtree(home, ignore_errors=True)
+
     def begin(self, planned: PlannedSession) -> None:
-        """Put the task where the MCP server looks for it. The workspace needs no care: an agent with tools of its own
-        gets a fresh home for each task, and one that has not cannot write."""
+        """Put the task where the MCP server looks for it, and make its home: a name without meaning, since the agent
+        sees it. An agent with tools of its own gets a fresh process, too."""
+        self.homes_made += 1
+        self.fresh_home(str(self.homes_made), planned.source_model)
         for name in (CALLS, LISTED, "turn.json"):
             (self.state / name).unlink(missing_ok=True)
         task = planned.task.model_dump(exclude={"script"}, mode="json")
@@ -211,7 +249,7 @@ class Worker:
         if (process := self.process) is not None:
             with contextlib.suppress(OSError):
                 os.killpg(process.pid, signal.SIGKILL)
-            end_processes_of(self.home)
+            end_processes_of(self.homes)
 
 
 def limit(pid: int) -> None:
@@ -239,12 +277,13 @@ def processes_of_user() -> int:
 
 
 def end_processes_of(home: Path) -> None:
-    """End every process whose HOME is that of the agent: what it left in the background has left its group."""
-    wanted = f"HOME={home}".encode()
+    """End every process whose HOME is this folder or in it: what an agent left in the background has left its group."""
     for folder in Path("/proc").iterdir():
         if folder.name.isdigit() and int(folder.name) != os.getpid():
             with contextlib.suppress(OSError):
-                if wanted in (folder / "environ").read_bytes().split(b"\0"):
+                variables = (folder / "environ").read_bytes().split(b"\0")
+                homes = (os.fsdecode(line[5:]) for line in variables if line.startswith(b"HOME="))
+                if any(Path(each).is_relative_to(home) for each in homes):
                     os.kill(int(folder.name), signal.SIGKILL)
 
 

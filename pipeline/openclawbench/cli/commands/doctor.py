@@ -49,7 +49,9 @@ def print_settings(in_force: dict[str, list[dict[str, Any]]], console: Console) 
         console.print(
             table("Own rule files, instead of the built-in ones of the same name", ["file", "differs in"], own)
         )
-    programs = [[row["program"], row["version"] or "missing", row["place"]] for row in in_force["collect"]]
+    programs = [
+        [row["program"], row["version"] or "not usable", row["place"] or row["problem"]] for row in in_force["collect"]
+    ]
     console.print()
     console.print(table("Programs of `collect`", ["program", "version", "where"], programs))
     for row in in_force["collect"]:

@@ -1,7 +1,7 @@
 """Tasks of BFCL as JSON. Runs with the Python that has bfcl-eval and the standard library.
 
-stdin: {"ids": [...], "categories": [...], "with_answers": bool}.
-stdout: {"version", "tasks", "unknown", "unsupported"}.
+stdin: {"ids": [...], "categories": [...], "with_answers": bool}. A category may be one of BFCL's groups: multi_turn.
+stdout: {"version", "tasks", "unknown", "unsupported", "categories": names of all that can be collected}.
 A task: task_id, subset, turns (a list of messages each), functions, held_back (turn -> functions), simulator, answer.
 """
 
@@ -85,7 +85,11 @@ def main() -> None:
     request = json.load(sys.stdin)
     tasks, unknown, unsupported = [], [], []
     with contextlib.redirect_stdout(sys.stderr):
-        wanted = [(category, None) for category in request["categories"]]
+        from bfcl_eval.constants.category_mapping import ALL_CATEGORIES, TEST_COLLECTION_MAPPING
+
+        wanted = [
+            (category, None) for name in request["categories"] for category in TEST_COLLECTION_MAPPING.get(name, [name])
+        ]
         wanted += [(category_of(task_id), task_id) for task_id in request["ids"]]
         loaded = {}
         for category, task_id in wanted:
@@ -102,7 +106,9 @@ def main() -> None:
                 answer = answers.get(name) if request["with_answers"] else None
                 tasks.append(task_of(entries[name], category, answer))
         version = importlib.metadata.version("bfcl-eval")
-    json.dump({"version": version, "tasks": tasks, "unknown": unknown, "unsupported": unsupported}, sys.stdout)
+    answered = {"version": version, "tasks": tasks, "unknown": unknown, "unsupported": unsupported}
+    collectable = [category for category in ALL_CATEGORIES if not category.startswith(UNSUPPORTED)]
+    json.dump(answered | {"categories": collectable}, sys.stdout)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
 // Runs tasks in one OpenClaw process through the function behind `openclaw agent --local`.
 // usage: node openclaw_driver.mjs OPENCLAW_PACKAGE STATE_FOLDER FD SOCKET   (HOME holds .openclaw/openclaw.json)
+// Each task brings a home of its own, made as the first was: OpenClaw looks up HOME whenever it needs a path.
 // Whatever connects to the address in ENDPOINT_URL, which is set here, is passed on to the Unix socket.
-// stdin: a task a line, {"session", "turns": [text], "timeout_s"}. File descriptor FD: {"ready": true}, then a line a
+// stdin: a task a line, {"session", "home", "turns": [text], "timeout_s"}. File descriptor FD: {"ready": true}, then a line a
 // task, {"session", "runs": [{"turn", "error", "stop", "session_file"}]}. It ends with its stdin.
 import fs from "node:fs";
 import net from "node:net";
@@ -9,8 +10,8 @@ import path from "node:path";
 import readline from "node:readline";
 import { pathToFileURL } from "node:url";
 
-const [home, state, fd, socket] = process.argv.slice(2);
-const dist = path.join(path.resolve(home), "dist");
+const [openclaw, state, fd, socket] = process.argv.slice(2);
+const dist = path.join(path.resolve(openclaw), "dist");
 const say = (value) => fs.writeSync(Number(fd), JSON.stringify(value) + "\n");
 
 // The package exports no such function by name: its bundles do, under a name that a release chooses.
@@ -47,6 +48,8 @@ const waiting = readline.createInterface({ input: process.stdin });
 waiting.on("close", () => process.exit(0)); // whoever started it has ended, whatever it is doing
 for await (const line of waiting) {
   const task = JSON.parse(line);
+  process.env.HOME = process.env.TMPDIR = task.home;
+  process.chdir(task.home);
   const runs = [];
   for (let turn = 0; turn < task.turns.length; turn++) {
     fs.writeFileSync(path.join(state, "turn.json.new"), JSON.stringify({ turn }));

@@ -1,44 +1,34 @@
 """`openclawbench collect`: from BFCL tasks to scored sessions of real OpenClaw agents."""
 
 import json
-import tomllib
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from openclawbench.base.terminal import output, pluralize, safe, table, warn
+from openclawbench.cli.commands.collect.options import FOLDER, Bfcl
+from openclawbench.cli.commands.collect.plan import plan
 from openclawbench.cli.commands.collect.progress import CollectProgress
 from openclawbench.cli.options import DATA, NEEDS_A_PERSON, Data, Json, data_flag
-from openclawbench.collect.bfcl import find_bfcl, run_bfcl
+from openclawbench.collect.bfcl import find_bfcl
 from openclawbench.collect.isolation import can_isolate
 from openclawbench.collect.openclaw import TRIED, find_openclaw
-from openclawbench.collect.plan import (
-    OWN_TOOLS,
-    SCRIPTED,
-    Plan,
-    planned_task,
-    read_plan,
-    sampled,
-    source_models,
-    write_plan,
-)
+from openclawbench.collect.plan import Plan, read_plan
 from openclawbench.errors import UsageError
 from openclawbench.storage.data_folder import DataFolder
 
 if TYPE_CHECKING:
     from openclawbench.collect.convert import Converted
+    from openclawbench.collect.forecast import Forecast
     from openclawbench.collect.run import Collection
 
 app = typer.Typer(
     help="From BFCL tasks to scored sessions: plan, real OpenClaw agents, BFCL's evaluator.", no_args_is_help=True
 )
-FOLDER = "collect"  # of a data folder
+app.command("plan")(plan)
 NOTES_SHOWN = 20
-Bfcl = Annotated[
-    Path | None,
-    typer.Option("--bfcl", help="A Python that has bfcl-eval; default: OPENCLAWBENCH_BFCL_PYTHON, or bfcl/bin/python."),
-]
 OpenClawFolder = Annotated[
     Path | None,
     typer.Option("--openclaw", help="Folder of the npm package; default: OPENCLAWBENCH_OPENCLAW, or that on the PATH."),
@@ -46,111 +36,6 @@ OpenClawFolder = Annotated[
 NodeProgram = Annotated[
     Path | None, typer.Option("--node", help="Node; default: OPENCLAWBENCH_NODE, or that on the PATH.")
 ]
-MODES = {"functions": ("functions",), "own-tools": ("own_tools",), "both": ("functions", "own_tools")}
-
-
-@app.command()
-def plan(
-    tasks: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="TASK…", help="BFCL task ids. ID=right, =wrong or =none says what the scripted model does."
-        ),
-    ] = None,
-    data: Data = DATA,
-    category: Annotated[list[str] | None, typer.Option("--category", help="Every task of a BFCL category.")] = None,
-    sample: Annotated[
-        int | None, typer.Option("--sample", min=1, help="Draw this many of the tasks, evenly over the categories.")
-    ] = None,
-    seed: Annotated[int, typer.Option("--seed", help="Of the draw.")] = 1,
-    name: Annotated[str | None, typer.Option("--name", help="Name of the source model; a folder of raw/.")] = None,
-    base_url: Annotated[
-        str, typer.Option("--base-url", help=f"Address of the OpenAI-compatible endpoint, or {SCRIPTED}.")
-    ] = SCRIPTED,
-    model: Annotated[str | None, typer.Option("--model", help="The model's id at the endpoint.")] = None,
-    api_key_env: Annotated[
-        str | None, typer.Option("--key-env", help="Environment variable that holds the endpoint's key.")
-    ] = None,
-    mode: Annotated[
-        str, typer.Option("--mode", help="functions: BFCL's only; own-tools: OpenClaw's own beside them; both: twice.")
-    ] = "functions",
-    attempts: Annotated[int, typer.Option("--attempts", min=1, help="Sessions a task.")] = 1,
-    sources: Annotated[
-        Path | None, typer.Option("--sources", help="TOML file with several [[source_model]] instead of one model.")
-    ] = None,
-    bfcl: Bfcl = None,
-    json_out: Json = False,
-) -> None:
-    """Which tasks, and which source models are to do them."""
-    from openclawbench.collect.run import Collection
-
-    wanted = dict(entry.partition("=")[::2] for entry in tasks or [])
-    if not wanted and not category:
-        raise UsageError("name tasks or a --category: openclawbench collect plan simple_python_0 --category parallel")
-    models = models_of(sources, name, base_url, model, api_key_env, mode, attempts)
-    is_scripted = any(entry["base_url"] == SCRIPTED for entry in models)
-    request = {"ids": list(wanted), "categories": category or [], "with_answers": is_scripted}
-    answer = run_bfcl(find_bfcl(bfcl), "bfcl_tasks.py", request)
-    for task_id in answer["unknown"]:
-        warn(f"{task_id}: BFCL has no such task or category; it is left out.")
-    for task_id in answer["unsupported"]:
-        warn(f"{task_id}: memory, web_search and format_sensitivity tasks cannot be collected; it is left out.")
-    rows = list({task["task_id"]: task for task in answer["tasks"]}.values())
-    if not rows:
-        raise UsageError("no task is left for the plan.")
-    collection_plan = Plan(
-        evaluator=f"bfcl-eval {answer['version']}",
-        source_models=source_models(models, str(sources or "the options")),
-        tasks=[
-            planned_task(task, (wanted.get(task["task_id"]) or "right") if is_scripted else None)
-            for task in sampled(rows, sample, seed)
-        ],
-    )
-    folder = DataFolder(data).root / FOLDER
-    with Collection(folder).locked():  # never under a run, which goes by the plan it read
-        path = write_plan(folder, collection_plan)
-    counts = {"tasks": len(collection_plan.tasks), "sessions": collection_plan.size, "plan": str(path)}
-    if json_out:
-        print(json.dumps(counts | {"unknown": answer["unknown"], "unsupported": answer["unsupported"]}, indent=1))
-        return
-    subsets = sorted({task.subset for task in collection_plan.tasks})
-    body = [[subset, sum(task.subset == subset for task in collection_plan.tasks)] for subset in subsets]
-    output().print(table(None, ["category", "tasks"], body))
-    for source in collection_plan.source_models:
-        output().print(
-            f"source model {safe(source.name)}: {safe(source.endpoint_host)}, {safe(source.model)}, "
-            f"mode {source.mode}, {pluralize(source.attempts, 'attempt')}",
-            highlight=False,
-        )
-    output().print(f"{pluralize(collection_plan.size, 'session')} to collect; plan: {safe(str(path))}", highlight=False)
-
-
-def models_of(
-    sources: Path | None,
-    name: str | None,
-    base_url: str,
-    model: str | None,
-    api_key_env: str | None,
-    mode: str,
-    attempts: int,
-) -> list[dict[str, Any]]:
-    """The source models as data, from a file or from the options; each mode is a source model of its own."""
-    if mode not in MODES:
-        raise UsageError(f"--mode {mode}: is not one of {', '.join(MODES)}.")
-    if sources is not None:
-        try:
-            entries = tomllib.loads(sources.read_text(encoding="utf-8"))["source_model"]
-        except (OSError, ValueError, KeyError) as error:
-            raise UsageError(
-                f"{sources}: is not a TOML file with [[source_model]] tables: {error}. Correct it."
-            ) from error
-        return [{"base_url": SCRIPTED} | entry for entry in entries]
-    if base_url != SCRIPTED and model is None:
-        raise UsageError("--base-url needs --model, the model's id at that endpoint.")
-    model = model or "scripted-model"
-    named = name or model.rpartition("/")[2].replace(":", "-")
-    common = {"base_url": base_url, "model": model, "api_key_env": api_key_env, "attempts": attempts}
-    return [common | {"name": named + (OWN_TOOLS if each == "own_tools" else ""), "mode": each} for each in MODES[mode]]
 
 
 @app.command()
@@ -175,12 +60,12 @@ def run(
     json_out: Json = False,
 ) -> None:
     """Let OpenClaw agents do what is left of the plan. After any end the same command goes on."""
-    from openclawbench.collect.run import Options, collect, forecast
+    from openclawbench.collect.run import Options, collect, forecasts_of
     from openclawbench.collect.serve import require_mcp
 
     collection, collection_plan = opened(data)
     if is_dry_run:
-        print_forecast(forecast(collection_plan, collection.ended(), concurrency), concurrency, json_out)
+        print_forecast(forecasts_of(collection, collection_plan), collection_plan.size, concurrency, json_out)
         return
     if not allow_network and not can_isolate():
         raise UsageError(
@@ -224,25 +109,46 @@ def warn_before_first_run(collection: "Collection", collection_plan: Plan, has_n
     if not collection.log.exists():
         warn(
             "They can read, change and delete whatever your user can, and send what they read to the endpoint. Each "
-            "process has a home of its own, which later tasks of it can read; it is no wall: use a container or a "
+            "task has a process and a home of its own, which is not a wall: use a container or a "
             "machine of its own. Stop now (Ctrl+C) if this machine holds anything that you would miss."
         )
 
 
-def print_forecast(estimate: dict[str, Any], concurrency: int, json_out: bool) -> None:
-    """What is left."""
+def print_forecast(forecasts: "list[Forecast]", sessions: int, concurrency: int, json_out: bool) -> None:
+    """What is left, by source model and category, and in all."""
+    from openclawbench.collect.forecast import totals
+
+    total = {"sessions": sessions} | totals(forecasts, concurrency)
     if json_out:
-        print(json.dumps(estimate, indent=1))
+        rows = [asdict(row) | {"costs": row.costs._asdict() if row.costs else None} for row in forecasts]
+        print(json.dumps(total | {"rows": rows}, indent=1))
         return
-    output().print(f"{estimate['left']} of {pluralize(estimate['sessions'], 'session')} left", highlight=False)
-    if estimate["measured"]:
-        output().print(
-            f"from {estimate['measured']} measured: {estimate['hours']} hours with {concurrency} processes, "
-            f"{estimate['tokens']} tokens, {estimate['usd']} USD",
-            highlight=False,
+    if not forecasts:
+        output().print(f"0 of {pluralize(sessions, 'session')} left", highlight=False)
+        return
+    body = []
+    for row in forecasts:
+        costs = ["", "", ""]
+        if row.costs is not None:
+            costs = [f"{row.costs.seconds / 3600:.2f}", f"{row.costs.tokens:.0f}", f"{row.costs.usd:.2f}"]
+        measured = {"measured": row.measured, "similar": "0: as others of it", None: "0: not reckoned"}[row.basis]
+        body.append([row.source_model, row.subset, row.left, measured, *costs])
+    columns = ["source model", "category", "left", "measured", "process hours", "tokens", "USD"]
+    output().print(table(None, columns, body))
+    left = f"{total['left']} of {pluralize(sessions, 'session')} left"
+    if total["hours"] is None:
+        output().print(f"{left}; nothing is measured yet: collect a --sample first", highlight=False)
+        return
+    output().print(
+        f"{left}: {total['hours']} hours with --concurrency {concurrency}, {total['tokens']} tokens, "
+        f"{total['usd']} USD",
+        highlight=False,
+    )
+    if total["not_reckoned"]:
+        warn(
+            f"{pluralize(total['not_reckoned'], 'session')} are not in these amounts: nothing like them was collected. "
+            "Collect one of each first."
         )
-    else:
-        output().print("nothing is measured yet: collect a --sample first", highlight=False)
 
 
 @app.command(name="convert")
@@ -310,6 +216,7 @@ def as_json(converted: "Converted") -> dict[str, Any]:
         "sessions": converted.sessions,
         "infra_errors": converted.infra_errors,
         "left": converted.left,
+        "removed": converted.removed,
         "trees": [str(root) for root in sorted(converted.trees)],
         "notes": converted.notes,
     }
@@ -326,6 +233,12 @@ def print_converted(converted: "Converted", folders: tuple[Path, Path]) -> None:
         f"{converted.infra_errors} ended by the infrastructure, {converted.left} not collected yet",
         highlight=False,
     )
+    if converted.removed:
+        output().print(
+            f"{pluralize(converted.removed, 'session')} of an earlier plan or try taken out of "
+            f"{safe(str(folders[0]))}; collect/ keeps what was collected",
+            highlight=False,
+        )
 
 
 def opened(data: Path) -> "tuple[Collection, Plan]":

@@ -20,11 +20,14 @@ class CollectProgress(ConsoleBar):
 
 
 def line_of(progress: "Progress") -> str:
-    """One line: collected of all, rate, time left, cost, failures."""
+    """One line: collected of all, rate, time left, what was spent, failures."""
     parts = [f"{progress.done} of {progress.total} sessions"]
     if progress.done > progress.begun_with:
-        remaining_s = (progress.total - progress.done) / progress.rate
-        parts += [f"{progress.rate * 60:.1f} a minute", f"{remaining_s / 60:.0f} min left"]
+        parts.append(f"{progress.rate * 60:.1f} a minute")
+    left = progress.totals()
+    if left["hours"] is not None and left["left"]:
+        minutes = f"{left['hours'] * 60:.0f} min left"
+        parts.append(f"over {minutes}: {left['not_reckoned']} are of new kinds" if left["not_reckoned"] else minutes)
     parts += [f"{progress.tokens} tokens", f"{progress.usd:.2f} USD"]
     if progress.infra_errors:
         parts.append(f"{progress.infra_errors} ended by the infrastructure")

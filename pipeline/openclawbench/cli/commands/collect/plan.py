@@ -1,0 +1,181 @@
+"""`openclawbench collect plan`."""
+
+import json
+import tomllib
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from openclawbench.base.terminal import output, pluralize, safe, table, warn
+from openclawbench.cli.commands.collect.options import FOLDER, Bfcl
+from openclawbench.cli.options import DATA, NEEDS_A_PERSON, Data, Json
+from openclawbench.collect.bfcl import find_bfcl, run_bfcl
+from openclawbench.collect.plan import (
+    FILE,
+    OWN_TOOLS,
+    SCRIPTED,
+    Plan,
+    planned_task,
+    read_plan,
+    sampled,
+    source_models,
+    write_plan,
+)
+from openclawbench.collect.scripting import ANSWERS
+from openclawbench.errors import UnreadableInput, UsageError
+from openclawbench.storage.data_folder import DataFolder
+
+MODES = {"functions": ("functions",), "own-tools": ("own_tools",), "both": ("functions", "own_tools")}
+EVERYTHING = ["single_turn", "multi_turn"]  # groups of BFCL: every category that can be collected
+
+
+def plan(
+    tasks: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="TASK…", help="BFCL task ids. ID=right, =wrong or =none says what the scripted model does."
+        ),
+    ] = None,
+    data: Data = DATA,
+    category: Annotated[
+        list[str] | None,
+        typer.Option("--category", help="Every task of a BFCL category, or of a group: live, non_live, multi_turn."),
+    ] = None,
+    sample: Annotated[
+        int | None,
+        typer.Option(
+            "--sample", min=1, help="Draw this many of the tasks (of all of BFCL, if none is named), evenly over them."
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed", help="Of the draw.")] = 1,
+    name: Annotated[str | None, typer.Option("--name", help="Name of the source model; a folder of raw/.")] = None,
+    base_url: Annotated[
+        str, typer.Option("--base-url", help=f"Address of the OpenAI-compatible endpoint, or {SCRIPTED}.")
+    ] = SCRIPTED,
+    model: Annotated[str | None, typer.Option("--model", help="The model's id at the endpoint.")] = None,
+    api_key_env: Annotated[
+        str | None, typer.Option("--key-env", help="Environment variable that holds the endpoint's key.")
+    ] = None,
+    mode: Annotated[
+        str, typer.Option("--mode", help="functions: BFCL's only; own-tools: OpenClaw's own beside them; both: twice.")
+    ] = "functions",
+    attempts: Annotated[int, typer.Option("--attempts", min=1, help="Sessions a task.")] = 1,
+    sources: Annotated[
+        Path | None, typer.Option("--sources", help="TOML file with several [[source_model]] instead of one model.")
+    ] = None,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Put this plan in the place of one that was begun.")
+    ] = False,
+    bfcl: Bfcl = None,
+    json_out: Json = False,
+) -> None:
+    """Which tasks, and which source models are to do them."""
+    wanted = dict(entry.partition("=")[::2] for entry in tasks or [])
+    for entry, _, answers in (entry.partition("=") for entry in tasks or []):
+        if answers not in ("", *ANSWERS):
+            raise UsageError(f"{entry}={answers}: is not one of {', '.join(f'{entry}={each}' for each in ANSWERS)}.")
+    if not wanted and not category and sample is None:
+        raise UsageError(
+            "name tasks, a --category or a --sample: openclawbench collect plan simple_python_0 --category parallel"
+        )
+    models = models_of(sources, name, base_url, model, api_key_env, mode, attempts)
+    is_scripted = any(entry["base_url"] == SCRIPTED for entry in models)
+    categories = category or ([] if wanted else EVERYTHING)
+    request = {"ids": list(wanted), "categories": categories, "with_answers": is_scripted}
+    answer = run_bfcl(find_bfcl(bfcl), "bfcl_tasks.py", request)
+    for task_id in answer["unknown"]:
+        known = f" Its categories: {', '.join(answer['categories'])}." if task_id in categories else ""
+        warn(f"{task_id}: BFCL has no such task or category; it is left out.{known}")
+    for task_id in answer["unsupported"]:
+        warn(f"{task_id}: memory, web_search and format_sensitivity tasks cannot be collected; it is left out.")
+    rows = list({task["task_id"]: task for task in answer["tasks"]}.values())
+    if not rows:
+        raise UsageError("no task is left for the plan.")
+    collection_plan = Plan(
+        evaluator=f"bfcl-eval {answer['version']}",
+        source_models=source_models(models, str(sources or "the options")),
+        tasks=[
+            planned_task(task, (wanted.get(task["task_id"]) or "right") if is_scripted else None)
+            for task in sampled(rows, sample, seed)
+        ],
+    )
+    path = stored(collection_plan, DataFolder(data).root / FOLDER, replace)
+    if json_out:
+        counts = {"tasks": len(collection_plan.tasks), "sessions": collection_plan.size, "plan": str(path)}
+        print(json.dumps(counts | {"unknown": answer["unknown"], "unsupported": answer["unsupported"]}, indent=1))
+    else:
+        print_plan(collection_plan, path)
+    if answer["unknown"] or answer["unsupported"]:
+        raise typer.Exit(NEEDS_A_PERSON)
+
+
+def stored(collection_plan: Plan, folder: Path, replaces: bool) -> Path:
+    """Write the plan. UsageError where another was begun and is not to be replaced."""
+    from openclawbench.collect.run import Collection, left_of
+
+    collection = Collection(folder)
+    with collection.locked():  # never under a run, which goes by the plan it read
+        former = plan_before(folder)
+        if former is not None and former.digest != collection_plan.digest and collection.log.exists():
+            ended = collection.ended()
+            collected = former.size - len(left_of(former, ended))
+            again = collection_plan.size - len(left_of(collection_plan, ended))
+            if not replaces:
+                raise UsageError(
+                    f"{folder / FILE}: is a plan of {pluralize(former.size, 'session')}, of which {collected} are "
+                    f"collected; {again} of them are in the new plan, too, and would not be made again. --replace puts "
+                    "the new plan in its place (the next conversion takes the others out of raw/), another --data "
+                    "keeps both."
+                )
+        return write_plan(folder, collection_plan)
+
+
+def plan_before(folder: Path) -> Plan | None:
+    """The plan that is there; null where there is none that can be read."""
+    try:
+        return read_plan(folder)
+    except UnreadableInput:
+        return None
+
+
+def print_plan(collection_plan: Plan, path: Path) -> None:
+    """Tasks by category, and the source models."""
+    subsets = sorted({task.subset for task in collection_plan.tasks})
+    body = [[subset, sum(task.subset == subset for task in collection_plan.tasks)] for subset in subsets]
+    output().print(table(None, ["category", "tasks"], body))
+    for source in collection_plan.source_models:
+        output().print(
+            f"source model {safe(source.name)}: {safe(source.endpoint_host)}, {safe(source.model)}, "
+            f"mode {source.mode}, {pluralize(source.attempts, 'attempt')}",
+            highlight=False,
+        )
+    output().print(f"{pluralize(collection_plan.size, 'session')} to collect; plan: {safe(str(path))}", highlight=False)
+
+
+def models_of(
+    sources: Path | None,
+    name: str | None,
+    base_url: str,
+    model: str | None,
+    api_key_env: str | None,
+    mode: str,
+    attempts: int,
+) -> list[dict[str, Any]]:
+    """The source models as data, from a file or from the options; each mode is a source model of its own."""
+    if mode not in MODES:
+        raise UsageError(f"--mode {mode}: is not one of {', '.join(MODES)}.")
+    if sources is not None:
+        try:
+            entries = tomllib.loads(sources.read_text(encoding="utf-8"))["source_model"]
+        except (OSError, ValueError, KeyError) as error:
+            raise UsageError(
+                f"{sources}: is not a TOML file with [[source_model]] tables: {error}. Correct it."
+            ) from error
+        return [{"base_url": SCRIPTED} | entry for entry in entries]
+    if base_url != SCRIPTED and model is None:
+        raise UsageError("--base-url needs --model, the model's id at that endpoint.")
+    model = model or "scripted-model"
+    named = name or model.rpartition("/")[2].replace(":", "-")
+    common = {"base_url": base_url, "model": model, "api_key_env": api_key_env, "attempts": attempts}
+    return [common | {"name": named + (OWN_TOOLS if each == "own_tools" else ""), "mode": each} for each in MODES[mode]]

@@ -1,0 +1,89 @@
+"""What the sessions that are left will take, from those that were collected."""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from openclawbench.collect.plan import PlannedSession
+
+MULTI_TURN = "multi_turn"
+
+
+class Costs(NamedTuple):
+    """Of sessions. Sums, or an average."""
+
+    seconds: float = 0.0
+    tokens: float = 0.0
+    usd: float = 0.0
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """Of sessions of one source model and category. `basis`: `measured`, on sessions of that category, `similar`, on
+    sessions of that source model with as many user turns (one or several), null where neither was collected: then
+    `costs` is null, too."""
+
+    source_model: str
+    subset: str
+    left: int
+    measured: int
+    basis: str | None
+    costs: Costs | None
+
+
+class Measured:
+    """Averages of the sessions collected so far."""
+
+    def __init__(self) -> None:
+        self.sums: defaultdict[tuple[str, str], Costs] = defaultdict(Costs)
+        self.counts: defaultdict[tuple[str, str], int] = defaultdict(int)
+
+    def add(self, source_model: str, subset: str, seconds: float, tokens: float, usd: float) -> None:
+        """A session that was collected."""
+        for kind in (subset, kind_of(subset)):
+            sums = self.sums[source_model, kind]
+            self.sums[source_model, kind] = Costs(sums.seconds + seconds, sums.tokens + tokens, sums.usd + usd)
+            self.counts[source_model, kind] += 1
+
+    def average(self, source_model: str, subset: str) -> tuple[str | None, Costs | None]:
+        """(basis, average of a session), as Forecast has them."""
+        for basis, kind in (("measured", subset), ("similar", kind_of(subset))):
+            if count := self.counts.get((source_model, kind)):
+                return basis, Costs(*(amount / count for amount in self.sums[source_model, kind]))
+        return None, None
+
+    def forecasts(self, sessions: Iterable[PlannedSession]) -> list[Forecast]:
+        """A row for each source model and category of the sessions."""
+        left: defaultdict[tuple[str, str], int] = defaultdict(int)
+        for planned in sessions:
+            left[planned.source_model.name, planned.task.subset] += 1
+        return [self.forecast(*pair, count) for pair, count in left.items()]
+
+    def forecast(self, source_model: str, subset: str, left: int) -> Forecast:
+        """What that many sessions will take together."""
+        basis, average = self.average(source_model, subset)
+        costs = None if average is None else Costs(*(amount * left for amount in average))
+        return Forecast(source_model, subset, left, self.counts.get((source_model, subset), 0), basis, costs)
+
+
+def kind_of(subset: str) -> str:
+    """What sessions of a category are similar to: tasks with several user turns take five times as long as others."""
+    return "several turns" if subset.startswith(MULTI_TURN) else "one turn"
+
+
+def totals(forecasts: list[Forecast], concurrency: int) -> dict[str, Any]:
+    """left, hours, tokens, usd, not_reckoned: how many sessions no amount covers. The amounts are null where none is
+    covered."""
+    covered = [forecast.costs for forecast in forecasts if forecast.costs is not None]
+    left = sum(forecast.left for forecast in forecasts)
+    not_reckoned = sum(forecast.left for forecast in forecasts if forecast.costs is None)
+    if left and not covered:
+        return {"left": left, "hours": None, "tokens": None, "usd": None, "not_reckoned": not_reckoned}
+    return {
+        "left": left,
+        "hours": round(sum(costs.seconds for costs in covered) / concurrency / 3600, 2),
+        "tokens": round(sum(costs.tokens for costs in covered)),
+        "usd": round(sum(costs.usd for costs in covered), 2),
+        "not_reckoned": not_reckoned,
+    }

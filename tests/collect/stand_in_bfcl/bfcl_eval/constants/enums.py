@@ -1,0 +1,7 @@
+"""Styles of models."""
+
+import enum
+
+
+class ModelStyle(enum.Enum):
+    OPENAI_COMPLETIONS = 1

@@ -1,0 +1,3 @@
+"""Names of types."""
+
+GORILLA_TO_OPENAPI: dict[str, str] = {}
