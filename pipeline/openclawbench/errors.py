@@ -121,7 +121,7 @@ class CollectionStopped(OpenClawBenchError):
 
 
 class TrainingRefused(OpenClawBenchError):
-    """Training would learn nothing, or something else than the labels: a label is cut off, or the loss is none."""
+    """Training would learn nothing, or something other than the labels: a label is cut off, or there is no loss."""
 
     exit_status = 1
 

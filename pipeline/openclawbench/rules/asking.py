@@ -169,5 +169,5 @@ class AskingRules(Rules):
         return next((rule.status for rule in self.named_error if rule.fits(message)), None)
 
     def is_fatal(self, message: str) -> bool:
-        """True if trying again is no use whatever the status says."""
+        """True if trying again would not help, whatever the status says."""
         return any(rule.fits(message) for rule in self.fatal)

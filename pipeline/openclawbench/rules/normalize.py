@@ -248,7 +248,7 @@ class NormalizeRules(Rules):
         return next((rule_id for pattern, rule_id in self.silent_patterns if pattern.fullmatch(reply)), None)
 
     def notices(self, raw_text: str) -> Iterator[Notice]:
-        """Notices of a user turn about commands, in order; none where the turn is no place for them."""
+        """Notices of a user turn about commands, in order; none where the turn cannot hold any."""
         if self.background.notice_holds not in raw_text:
             return
         turn, notice, name = self.notice_patterns

@@ -201,7 +201,7 @@ class Source(ABC):
         """Whether a file is of this format. `first`: the first record as a decoded JSON value (the first line, or the
         whole document); None if it is not JSON.
 
-        Called once for each file, in the order of FORMATS, until one adapter says yes. A file's name is no evidence.
+        Called once for each file, in the order of FORMATS, until one adapter says yes. A file's name is not evidence.
         """
 
     @abstractmethod

@@ -72,10 +72,10 @@ def beside(file: SessionFile, kind: str | None, gave: list[str]) -> str:
     """Sentence for a file that lies beside sessions: what it is, if a rule knows it, and what they took of it."""
     what = f" ({kind})" if kind else ""
     if file.member is not None:
-        return f"{file.path}: {file.member}: lies beside sessions and is none{what}."
+        return f"{file.path}: {file.member}: lies beside sessions and is not one{what}."
     if gave:
         return f"{file.path}: lies beside sessions{what} and gave them: {'; '.join(gave)}."
-    return f"{file.path}: lies beside sessions and is none{what}."
+    return f"{file.path}: lies beside sessions and is not one{what}."
 
 
 def refused(file: SessionFile, fault: Fault, stored: bool) -> tuple[int | None, str]:
@@ -140,7 +140,7 @@ def diagnose_damaged_document(path: str, content: bytes, first: Any, size: int) 
         return "too_large", None, sentence
     if seems_document:
         sentence = (
-            f"{path}: begins as a JSON document and is none: cut off or damaged. Put it back whole, or remove it."
+            f"{path}: begins as a JSON document and is not one: cut off or damaged. Put it back whole, or remove it."
         )
         return "not_json", None, sentence
     if isinstance(first, list) and first and any(source.detect(first[0]) for source in FORMATS):

@@ -64,7 +64,7 @@ def fill_optional(
 
 
 def convert_types(value: dict[str, Any], error: ValidationError, rules: RepairRules, repairs: list[Repair]) -> None:
-    """Convert values of a wrong type in place, where they can mean one thing only: `true` and 1.5 are no steps."""
+    """Convert values of a wrong type in place, where they can mean one thing only: `true` and 1.5 are not steps."""
     for fault in error.errors():
         before, after = fault["input"], converted(fault["type"], fault["input"], rules)
         if after is UNKNOWN:

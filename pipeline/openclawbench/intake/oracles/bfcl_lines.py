@@ -134,7 +134,7 @@ def whole_number(count: float | None) -> int | None:
 
 
 def typed(content: bytes, kind: type[Any]) -> Iterator[tuple[int, Any]]:
-    """(line number, the line as `kind`, or None if it is none). NaN, which Python writes, is let pass."""
+    """(line number, the line as `kind`, or None if it is not one). NaN, which Python writes, is let pass."""
     decoder = msgspec.json.Decoder(kind)
     for number, _, data in pieces(content):
         try:

@@ -131,7 +131,7 @@ def gap_sentence(facts: Mapping[str, Any]) -> str:
     if facts["state"] == BASELINE_UNCORRECTED:
         return (
             f"Outcome-process gap: not measured. The rules judge calls {silver} anomalous ({BASELINE_UNCORRECTED}: "
-            "that is no gap until human verdicts correct it)."
+            "which is not a gap until human verdicts correct it)."
         )
     if not facts["verdicts"]:
         return f"Outcome-process gap: {silver} ({UNCORRECTED}: no human verdict measures how often the labels err)."

@@ -33,7 +33,7 @@ def cases(tables: Tables, rules: ModelsReportRules) -> pl.DataFrame:
 
     records: sessions or benchmark_rows; source_model; provider, model, thinking_level: of a benchmark row; mode;
     models: that answered; subagent: another session started it; availability: ok, skipped_unavailable, rate_limited,
-    auth_error, error, a word of a row that is none of these, or null; success; objective_pass; failures_only;
+    auth_error, error, another word of a row, or null; success; objective_pass; failures_only;
     latency_ms; started_ms, ended_ms: since 1970; input_tokens, output_tokens, total_tokens; cost_usd; tool_calls,
     tool_calls_ok, tool_calls_failed; tool_use_success. What is not known is null.
     """
@@ -92,7 +92,7 @@ def of_trajectory(rules: ModelsReportRules) -> list[pl.Expr]:
 
 def outcomes(tables: Tables, rules: ModelsReportRules) -> pl.LazyFrame:
     """Key, objective_pass, failures_only, infra_error and evaluator_reason: what the oracle says. A failure of a
-    category whose passes are unknown is no objective_pass: the rate of the category would be 0 %."""
+    category whose passes are unknown is not an objective_pass: the rate of the category would be 0 %."""
     alone, oracle = failures_only(), pl.col("oracle").struct
     return tables(Fused).select(
         *TRAJECTORY_KEY,

@@ -44,7 +44,7 @@ FIELDS = {
     "(models.toml)",
     "n_auth_error": "cases that ended because access was refused; of sessions by the same text",
     "n_error": "cases that ended in another error",
-    "n_availability_unknown": "rows without a status, or with one that is none of these",
+    "n_availability_unknown": "rows without a status, or with another one",
     "success_rate_ok": "n_success of n_ok, without n_success_unknown (the benchmark's definition)",
     "n_objective": "of n_success, those with a verdict: a row's `objective_pass`, a session's oracle outcome",
     "n_objective_pass": "of these, passed",

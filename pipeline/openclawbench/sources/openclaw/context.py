@@ -32,7 +32,7 @@ def run_context(session_key: str | None, entry: dict[str, Any]) -> dict[str, Any
 
 
 def fits(value: Any, kind: type) -> bool:
-    """True for a value of this type that a column can hold; a whole number is a number too, true and false are none."""
+    """True for a value of this type that a column can hold; a whole number is a number too, true and false are not."""
     if kind is float:
         return number_of(value) is not None
     return count_of(value) is not None if kind is int else isinstance(value, kind)

@@ -24,7 +24,7 @@ def lasting(records: Iterable[bytes], rules: RepairedRules) -> list[bytes]:
 
 
 def value_of(record: bytes) -> dict[str, Any]:
-    """A record's JSON object; its bytes as text, in one, where it is none."""
+    """A record's JSON object; its bytes as text, in one, where it is not an object."""
     try:
         value = loaded(record)
     except (ValueError, RecursionError):

@@ -93,7 +93,7 @@ def repeats(event: Event, echo: Event) -> bool:
 
 
 def written_in(content: str, key: str) -> str | None:
-    """JSON text of a member of the object that a text is; None if it is no such object."""
+    """JSON text of a member of the object that a text is; None if it is not such an object."""
     data = content.encode("utf-8")
     try:
         start, end = object_ranges(data)[key]

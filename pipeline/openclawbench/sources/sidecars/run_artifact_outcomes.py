@@ -13,7 +13,7 @@ CHECKS = ("passed", "failed", "error")  # deterministic checks of an evaluation,
 
 
 def slim_evaluation(result: Any, path: str) -> dict[str, Any] | None:
-    """What of a final_result_<N>.json concerns the outcome; None if the file is no such result, or where one of its
+    """What of a final_result_<N>.json concerns the outcome; None if the file is not such a result, or where one of its
     counts of checks cannot be read: a count that is not there is not zero."""
     summary = result.get("summary") if isinstance(result, dict) else None
     checks = summary if isinstance(summary, dict) else {}

@@ -16,8 +16,8 @@ Known = tuple[int, int, int]
 
 
 def find_table(source: bytes | Path, first: Any, rules: TableRules) -> SessionTable | None:
-    """The table of sessions that a file is; None if it is none. `source`: its bytes, unpacked, or where it is, if it is
-    very large. `first`: its first record, None if that is not JSON. Raises OSError or BrokenPacking if it cannot be
+    """The table of sessions that a file is; None if it is not one. `source`: its bytes, unpacked, or the path of a very
+    large file. `first`: its first record, None if that is not JSON. Raises OSError or BrokenPacking if it cannot be
     read."""
     if isinstance(source, Path):
         with source.open("rb") as file:

@@ -124,7 +124,7 @@ class JsonTable(SessionTable):
 
 
 def find_json_table(content: bytes | memoryview, first: Any, rules: TableRules) -> JsonTable | None:
-    """The table that a file is; None if it is none. `first`: its first record, None if that is not JSON."""
+    """The table that a file is; None if it is not one. `first`: its first record, None if that is not JSON."""
     if begins_with(content, b"["):
         rows = decode(bytes(content)) if len(content) <= WHOLE_JSON else None
         listed = [row for row in rows[:LOOKED_AT] if isinstance(row, dict)] if isinstance(rows, list) else []
@@ -206,7 +206,7 @@ def with_session(place: dict[str, Any], content: bytes, column: str, values: Row
 
 
 def no_document(content: bytes, column: str) -> str:
-    """Why the value of the column of sessions is none."""
+    """Why the value of the column of sessions is not a session."""
     text = content.decode("utf-8", "replace").strip()
     try:
         loaded(readable(content))

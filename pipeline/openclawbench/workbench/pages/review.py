@@ -29,7 +29,7 @@ EVENT_WORDS = {  # answers of an event review (paper T33, and own choice for the
     "ambiguous": "the step can be read in more than one way",
     "wrong step": "calls, results or texts are put together that do not belong together",
     "missing step": "a step beside this one was left out",
-    "surplus step": "this is no step of its own",
+    "surplus step": "this is not a step of its own",
     "wrong turn kind": "what is shown as the user's words are not, or the other way round",
     "wrong trajectory": "the step belongs to another session",
     "auto flags": "signs that rules found in the text, which direct attention and decide nothing",
