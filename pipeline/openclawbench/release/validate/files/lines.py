@@ -8,7 +8,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any, BinaryIO, Generic, TypeVar
 
+import jsonschema_rs
 from jsonschema import Draft202012Validator
+from jsonschema import ValidationError as SchemaError
 from pydantic import ValidationError
 
 from openclawbench.base.canonical_json import canonical_json
@@ -39,8 +41,24 @@ class Line(Generic[R]):
 
 @cache
 def validator(record: type[Keyed]) -> Draft202012Validator:
-    """The validator of a record's published schema."""
+    """The validator of a record's published schema, which says what is wrong."""
     return Draft202012Validator(json_schema(record))
+
+
+@cache
+def quick_validator(record: type[Keyed]) -> jsonschema_rs.Draft202012Validator:
+    """The same, compiled: it says whether anything is wrong in a two-hundredth of the time."""
+    return jsonschema_rs.Draft202012Validator(json_schema(record))
+
+
+def schema_error_of(value: Any, record: type[Keyed]) -> SchemaError | None:
+    """What the published schema refuses in a value; None if it accepts it."""
+    try:
+        if quick_validator(record).is_valid(value):
+            return None
+    except ValueError:  # nested too deep for it
+        pass
+    return next(validator(record).iter_errors(value), None)
 
 
 def read_lines(root: Path, name: str, record: type[R], findings: Findings, unique: bool) -> Iterator[Line[R]]:
@@ -127,7 +145,7 @@ def read_line(name: str, number: int, raw: bytes, record: type[R], findings: Fin
     except (ValueError, RecursionError) as error:
         findings.add("json", name, f"is not valid JSON: {error}", number)
         return None
-    schema_error = next(validator(record).iter_errors(value), None)
+    schema_error = schema_error_of(value, record)
     try:
         parsed = record.model_validate_json(raw, strict=True)
     except ValidationError as error:
