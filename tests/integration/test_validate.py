@@ -1,6 +1,7 @@
 """`openclawbench validate`: a good release passes from anywhere, and each way of breaking one is named."""
 
 import json
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 from child import Ran, call
 from drawn_once import DRAW
-from sealing import Damage, found_after
+from sealing import Damage, found_after, seal
 
 from openclawbench.base.canonical_json import canonical_json
 from openclawbench.records.release import Master
@@ -323,6 +324,35 @@ def test_each_way_of_breaking_a_release_is_named(way: str, copy: Path) -> None:
     damage, expected = WAYS[way]
     findings = found_after(damage, copy)
     assert any(name.startswith(tuple(expected.split("|"))) for name in findings.counts), (way, findings.kept)
+
+
+def test_worker_processes_find_the_same_in_the_same_order(copy: Path) -> None:
+    damages = (
+        lambda root: put(root / MASTER, rows_of(root / MASTER)[::-1]),
+        drop(POSITIVES),
+        drop(MAIN),
+        drop("fulltax_prod_v1/scripted-b/stage_a_raw_pass1.jsonl"),
+        leak,
+        parquet_differs,
+        typed_differs,
+    )
+    assert json.dumps(validate(copy, workers=2).as_data()) == json.dumps(validate(copy, workers=1).as_data())
+    for damage in damages:
+        damage(copy)
+    seal(copy)
+    findings = validate(copy, workers=1)
+    assert {"tables", "tiers", "positives", "raw_answers", "leak", "parquet", "splits"} <= set(findings.counts)
+    assert json.dumps(validate(copy, workers=2).as_data()) == json.dumps(findings.as_data())
+    assert call("validate", copy, "--json", "--workers", "2").json == json.loads(json.dumps(findings.as_data()))
+
+
+def test_temporary_files_are_gone_when_validation_ends(
+    copy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+    (tmp_path / "temporary").mkdir()
+    validate(copy)
+    assert list((tmp_path / "temporary").iterdir()) == []
 
 
 def test_a_record_in_review_may_hold_the_span_that_brought_it_there(copy: Path) -> None:

@@ -74,6 +74,16 @@ class TextScan:
             self.room[find.group] += 1
             self.kept.append(find)
 
+    def absorb(self, other: "TextScan") -> None:
+        """What was found in further files, as if it had been found here."""
+        for mine, theirs in ((self.records, other.records), (self.names, other.names)):
+            for key, counts in theirs.items():
+                mine.setdefault(key, Counter()).update(counts)
+        for find in other.kept:
+            if self.room[find.group] < KEPT:
+                self.room[find.group] += 1
+                self.kept.append(find)
+
     def replace(self, key: Key, finds: Iterable[TextFind]) -> None:
         """Replace the finds of a record whose text has changed."""
         self.names.pop(key, None)

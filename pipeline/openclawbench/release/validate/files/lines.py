@@ -62,16 +62,35 @@ def schema_error_of(value: Any, record: type[Keyed]) -> SchemaError | None:
 
 
 def read_lines(root: Path, name: str, record: type[R], findings: Findings, unique: bool) -> Iterator[Line[R]]:
-    """The valid lines of a file, one at a time; a finding for each other line."""
-    keys: set[Key] = set()
+    """The valid lines of a file, one at a time; a finding for each other line.
+
+    While keys ascend, as a release writes them, only the last is remembered. From the first one on that does not, all
+    are, and those before it are read again.
+    """
+    last: Key | None = None
+    keys: set[Key] | None = None
     for number, raw in raw_lines(root, name, findings):
         line = read_line(name, number, raw, record, findings)
         if line is None:
             continue
-        if unique and line.key in keys:
+        if unique and keys is None and last is not None and line.key < last:
+            keys = keys_before(root, name, record, number)
+        if unique and (line.key == last if keys is None else line.key in keys):
             findings.add("key_unique", name, f"{'/'.join(line.key)} is here a second time", number)
-        keys.add(line.key)
+        if keys is not None:
+            keys.add(line.key)
+        last = line.key
         yield line
+
+
+def keys_before(root: Path, name: str, record: type[R], number: int) -> set[Key]:
+    """The keys of the valid lines before line `number`."""
+    keys: set[Key] = set()
+    for line in read_lines(root, name, record, Findings(), unique=False):
+        if line.number >= number:
+            break
+        keys.add(line.key)
+    return keys
 
 
 def in_key_order(lines: Iterable[Line[R]], name: str, check: str, findings: Findings) -> Iterator[Line[R]]:

@@ -1,7 +1,7 @@
 """Raw answers of a stage: each belongs to the stage and to a record, and one per record decides the label."""
 
 import json
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterator, Set
 from pathlib import Path
 from typing import Any
 
@@ -12,15 +12,16 @@ from openclawbench.release.record_key import Key
 from openclawbench.release.validate.compare import too_large
 from openclawbench.release.validate.files.lines import Line, in_key_order, of_known_records, read_lines, tolerant_rows
 from openclawbench.release.validate.findings import Findings
-from openclawbench.release.validate.records.record_digest import RecordDigest
+from openclawbench.release.validate.records.key_tables import KeyCounts
+from openclawbench.release.validate.records.record_digest import Records
 from openclawbench.release.writer.render import ROOT, STAGES, stage_raw_file
 
 
 def deciding_answers(
-    root: Path, name: str, stage: str, records: Mapping[Key, RecordDigest], check: str, findings: Findings
+    root: Path, name: str, stage: str, records: Records, answered: KeyCounts, check: str, findings: Findings
 ) -> Iterator[Line[StageRaw]]:
-    """The answers in a file that decide the label of a record; findings are named `check`."""
-    answered: set[Key] = set()
+    """The answers in a file that decide the label of a record; findings are named `check`. `answered` gets their
+    keys."""
     lines = in_key_order(read_lines(root, name, StageRaw, findings, unique=False), name, check, findings)
     for line in of_known_records(lines, records, name, check, findings):
         row = line.record
@@ -28,9 +29,8 @@ def deciding_answers(
             findings.add(check, name, f"{line.key[1]}: is an answer of stage {row.stage}", line.number)
         if row.purpose != "label":
             continue
-        if line.key in answered:
+        if answered.add(line.key):
             findings.add(check, name, f"{line.key[1]} is answered twice", line.number)
-        answered.add(line.key)
         yield line
 
 
