@@ -188,10 +188,11 @@ def released(folder: Path) -> dict[str, Any]:
 
 
 def validated(folder: Path) -> dict[str, Any]:
-    """Every check of the release."""
+    """Every check of the release, over two processes."""
     from openclawbench.release.validate.validate import validate
 
-    return {"findings": sum(validate(folder / "data" / "release").counts.values())}
+    findings = validate(folder / "data" / "release", PROCESSES)
+    return {"findings": findings.counts.total(), "worker_mb": largest_worker_mb()}
 
 
 def chosen(folder: Path) -> Settings:

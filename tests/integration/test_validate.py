@@ -2,7 +2,7 @@
 
 import json
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,8 @@ from openclawbench.records.release import Master
 from openclawbench.release.validate.records.consistency import places
 from openclawbench.release.validate.validate import validate
 from openclawbench.reports import plots
+from openclawbench.runtime.engines.protocol import unheard
+from openclawbench.runtime.engines.serial import Serial
 
 pytestmark = pytest.mark.slow
 
@@ -344,6 +346,20 @@ def test_worker_processes_find_the_same_in_the_same_order(copy: Path) -> None:
     assert {"tables", "tiers", "positives", "raw_answers", "leak", "parquet", "splits"} <= set(findings.counts)
     assert json.dumps(validate(copy, workers=2).as_data()) == json.dumps(findings.as_data())
     assert call("validate", copy, "--json", "--workers", "2").json == json.loads(json.dumps(findings.as_data()))
+
+
+class DoneTwice(Serial):
+    """Every task is carried out twice, as after the death of a worker that had done it."""
+
+    def run(self, function: Callable[[Any], Any], tasks: Iterable[Any], begun: Any = unheard) -> Iterator[Any]:
+        return super().run(lambda task: [function(task), function(task)][1], tasks, begun)
+
+
+def test_a_task_that_is_done_again_gives_the_same(copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    double(MAIN)(copy)
+    expected = json.dumps(validate(copy).as_data())
+    monkeypatch.setattr("openclawbench.release.validate.validate.engine_for", lambda *_: DoneTwice())
+    assert json.dumps(validate(copy).as_data()) == expected
 
 
 def test_temporary_files_are_gone_when_validation_ends(
