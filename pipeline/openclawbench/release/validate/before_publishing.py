@@ -3,8 +3,8 @@
 Checked: every record against itself, the closed vocabularies and the text that it cites; every number of the summaries
 and of the statistics against the released lines; the identities between figures. Left to `validate`, because the writer
 has just made both sides with the same code from the same rows: label files, cuts, Parquet, search of the texts,
-pictures, card, data package, checksums; because they take minutes for a large release: the stages carried out again,
-the JSON Schema of each line.
+pictures, card, data package, checksums, the JSON Schema of each line; because they take minutes for a large release:
+the stages carried out again.
 """
 
 import json
