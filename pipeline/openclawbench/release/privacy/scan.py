@@ -76,9 +76,9 @@ class TextScan:
 
     def absorb(self, other: "TextScan") -> None:
         """What was found in further files, as if it had been found here."""
-        for mine, theirs in ((self.records, other.records), (self.names, other.names)):
-            for key, counts in theirs.items():
-                mine.setdefault(key, Counter()).update(counts)
+        for counts_of, further in ((self.records, other.records), (self.names, other.names)):
+            for key, counts in further.items():
+                counts_of.setdefault(key, Counter()).update(counts)
         for find in other.kept:
             if self.room[find.group] < KEPT:
                 self.room[find.group] += 1
