@@ -5,7 +5,6 @@ record stands in temporary files, so that memory does not grow with it.
 """
 
 import sqlite3
-import tempfile
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -42,6 +41,7 @@ from openclawbench.release.writer.render import MASTER_FILE, ROOT
 from openclawbench.release.writer.second_pass import BOTH_FILE, RAW_FILES, REFERENCE_FILE
 from openclawbench.runtime.engines.choice import engine_for
 from openclawbench.runtime.engines.protocol import LostTask
+from openclawbench.storage.temporary_folder import temporary_folder
 from openclawbench.tables.schema import empty, from_records
 
 RECORDS_AT_ONCE = 4096  # that are turned into a table together
@@ -56,10 +56,10 @@ def validate(root: Path, workers: int | None = None) -> Findings:
     """
     refuse_other_folder(root)
     with (
-        tempfile.TemporaryDirectory(prefix="openclawbench-validate-") as folder,
-        opened(Path(folder) / "corpus.sqlite") as connection,
+        temporary_folder("validate") as folder,
+        opened(folder / "corpus.sqlite") as connection,
     ):
-        return Validation(root, Path(folder), connection, workers).run()
+        return Validation(root, folder, connection, workers).run()
 
 
 class Validation:
