@@ -119,18 +119,22 @@ def tolerant_rows(path: Path) -> Iterator[tuple[int, Key, bytes, dict[str, Any]]
 
     For comparisons only: `read_lines` reports what is wrong with the other lines.
     """
-    if released(path) is None:
-        return
-    with open_lines(path) as file, contextlib.suppress(OSError):
-        for number, raw in enumerate(file, start=1):
-            try:
-                row = json.loads(raw)
-            except (ValueError, RecursionError):
-                continue
-            if isinstance(row, dict) and too_large(row) is None:
-                model, trajectory_id = row.get("source_model"), row.get("trajectory_id")
-                if isinstance(model, str) and isinstance(trajectory_id, str):
-                    yield number, (model, trajectory_id), raw, row
+    for number, raw in tolerant_lines(path):
+        try:
+            row = json.loads(raw)
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(row, dict) and too_large(row) is None:
+            model, trajectory_id = row.get("source_model"), row.get("trajectory_id")
+            if isinstance(model, str) and isinstance(trajectory_id, str):
+                yield number, (model, trajectory_id), raw, row
+
+
+def tolerant_lines(path: Path) -> Iterator[tuple[int, bytes]]:
+    """(number from 1, line) of a file, up to where it can be read; none if it does not exist."""
+    if released(path) is not None:
+        with open_lines(path) as file, contextlib.suppress(OSError):
+            yield from enumerate(file, start=1)
 
 
 def raw_lines(root: Path, name: str, findings: Findings) -> Iterator[tuple[int, bytes]]:

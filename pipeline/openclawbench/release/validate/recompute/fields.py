@@ -34,7 +34,7 @@ from openclawbench.release.validate.records.key_tables import KeyCounts
 from openclawbench.release.validate.records.spool import Spool
 from openclawbench.release.writer.render import ROOT, STAGES, raw_lines
 from openclawbench.tables.record import TRAJECTORY_KEY, Record
-from openclawbench.tables.schema import conform, from_records
+from openclawbench.tables.schema import conform, from_columns, schema
 
 AT_ONCE = 128  # records that are recomputed together: bounds the memory
 LEAVES = 3  # places of a field that are named; the others are only counted
@@ -233,7 +233,8 @@ def of_pass(record: type[Record], number: int) -> type[Record]:
 
 def basis_of(lines: list[Line[Master]], partial_trials: Container[Key]) -> pl.DataFrame:
     """LabelBasis rows of released records. `partial_trials`: keys of the records whose index row says so."""
-    masters = from_records([line.value for line in lines], Master)
+    kinds = schema(Master)
+    masters = from_columns({name: [line.value[name] for line in lines] for name in kinds if name != "steps"}, kinds)
     partial = [PARTIAL if line.key in partial_trials else None for line in lines]
     with_completeness = masters.with_columns(completeness=pl.Series(partial, dtype=pl.String))
     return conform(basis(with_completeness.lazy()).collect(), LabelBasis)

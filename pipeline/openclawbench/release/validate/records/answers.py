@@ -8,9 +8,9 @@ from typing import Any
 from pydantic import ValidationError
 
 from openclawbench.records.release import StageRaw
-from openclawbench.release.record_key import Key
+from openclawbench.release.record_key import Key, key_of
 from openclawbench.release.validate.compare import too_large
-from openclawbench.release.validate.files.lines import Line, in_key_order, of_known_records, read_lines, tolerant_rows
+from openclawbench.release.validate.files.lines import Line, in_key_order, of_known_records, read_lines, tolerant_lines
 from openclawbench.release.validate.findings import Findings
 from openclawbench.release.validate.records.key_tables import KeyCounts
 from openclawbench.release.validate.records.record_digest import Records
@@ -57,14 +57,14 @@ class Answers:
 
 def readable_answers(path: Path) -> Iterator[tuple[Key, int, dict[str, Any]]]:
     """(key, line number, row) of the lines that are valid rows of StageRaw."""
-    for number, key, raw, _ in tolerant_rows(path):
+    for number, raw in tolerant_lines(path):
         try:
             row = StageRaw.model_validate_json(raw, strict=True).model_dump()
             parsed = None if row["parsed"] is None else json.loads(row["parsed"])
         except (ValidationError, ValueError, RecursionError):
             continue
-        if parsed is None or (isinstance(parsed, dict) and too_large(parsed) is None):
-            yield key, number, row
+        if too_large(row) is None and (parsed is None or (isinstance(parsed, dict) and too_large(parsed) is None)):
+            yield key_of(row), number, row
 
 
 def answers_of(root: Path, model: str, passes: list[int]) -> dict[int, dict[str, Answers]]:
