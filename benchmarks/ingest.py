@@ -62,6 +62,7 @@ def small_sessions(corpus: Path, job: Job) -> dict[str, Any]:
     results: dict[str, Any] = {}
     references = [child("reference", corpus)]
     results["scan"] = child("scan", corpus)
+    results["scan, 1 % changed"] = child("scan_changed", corpus)
     results["normalize"] = child("one_process", corpus)
     references.append(child("reference", corpus))
     results["normalize, 2 processes"] = child("two_processes", corpus)
@@ -107,6 +108,8 @@ def ratios(measures: dict[str, Any], size: dict[str, Any]) -> dict[str, float]:
         "two_references_x_one_wall": 2 * once["seconds"] / twice["seconds"],
         "engine_x_bare_pool_wall": double["after_scan"] / bare["after_scan"],
         "engine_x_bare_pool_cpu": double["cpu"] / bare["cpu"],
+        "scan_of_1_percent_x_scan_cpu": measures["scan, 1 % changed"]["cpu"] / measures["scan"]["cpu"],
+        "scan_of_1_percent_written_mb": measures["scan, 1 % changed"]["written_mb"],
         "rerun_s_per_10000_sessions": measures["nothing changed"]["seconds"] * 10_000 / size["sessions"],
         "rerun_cpu_s_per_10000_sessions": measures["nothing changed"]["cpu"] * 10_000 / size["sessions"],
         "one_session_more_s": measures["one session more"]["seconds"],
@@ -145,7 +148,7 @@ def print_results(console: Console, results: dict[str, Any]) -> None:
         size, sessions = (corpus["big_bytes"], 1) if big else (corpus["bytes"] * passes, corpus["sessions"] * passes)
         yardstick = measures["big reference" if big else "reference"]["cpu"] * passes
         numbers = [result["seconds"], result["cpu"], size / 1e6 / result["seconds"], size / 1e6 / result["cpu"]]
-        reads_all = name not in ("nothing changed", "one session more")  # these read only stamps
+        reads_all = name not in ("scan, 1 % changed", "nothing changed", "one session more")  # these read only stamps
         rates = [yardstick / result["cpu"] if reads_all else None, sessions / result["seconds"], result["peak_mb"]]
         rows.append([name, *map(rounded, [*numbers[:2], *(numbers[2:] if reads_all else (None, None)), *rates])])
     console.print(table(None, COLUMNS, rows))

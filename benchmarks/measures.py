@@ -67,6 +67,17 @@ def scan(folder: Path) -> dict[str, Any]:
     return {"shards": intake.shards}
 
 
+def scan_changed(folder: Path) -> dict[str, Any]:
+    """The same again, with a new time at every hundredth file; `written_mb`: of the scan that is kept."""
+    for path in sessions_below(folder)[::100]:
+        path.touch()
+    work = DataFolder(folder / "scanned").work
+    before = {path: path.stat().st_mtime_ns for path in work.glob("scan*")}
+    scan(folder)
+    written = [path for path in work.glob("scan*") if path.stat().st_mtime_ns != before.get(path)]
+    return {"written_mb": sum(path.stat().st_size for path in written) / 1e6}
+
+
 def one_process(folder: Path) -> dict[str, Any]:
     """From raw files to durable Parquet: scan and normalize, into a data folder that has nothing."""
     data = DataFolder(folder / "data")
@@ -188,10 +199,11 @@ def released(folder: Path) -> dict[str, Any]:
 
 
 def validated(folder: Path) -> dict[str, Any]:
-    """Every check of the release."""
+    """Every check of the release, over two processes."""
     from openclawbench.release.validate.validate import validate
 
-    return {"findings": sum(validate(folder / "data" / "release").counts.values())}
+    findings = validate(folder / "data" / "release", PROCESSES)
+    return {"findings": findings.counts.total(), "worker_mb": largest_worker_mb()}
 
 
 def chosen(folder: Path) -> Settings:
@@ -217,6 +229,7 @@ MEASURES: dict[str, Callable[[Path], dict[str, Any]]] = {
         reference,
         reference_again,
         scan,
+        scan_changed,
         one_process,
         two_processes,
         bare_pool,

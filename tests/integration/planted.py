@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pyarrow.parquet as pq
 from sealing import seal
 
@@ -18,12 +19,13 @@ from openclawbench.records.tiers import status_of
 from openclawbench.release.card.configs import models_of
 from openclawbench.release.card.described import described
 from openclawbench.release.labels.labels import CUTS, HOLD_OUT, PARTS, POOL_FILE, SIDES, as_json, part_file, typed_file
+from openclawbench.release.privacy.detect import Detector
 from openclawbench.release.privacy.rules import PrivacyRules
 from openclawbench.release.record_index import INDEX_FILE
 from openclawbench.release.statistics.files import statistics_files, statistics_of
 from openclawbench.release.validate.files.data_package import AFTER
 from openclawbench.release.validate.files.lines import read_lines
-from openclawbench.release.validate.files.released_text import check_released_text
+from openclawbench.release.validate.files.released_text import check_released_text, scan_model
 from openclawbench.release.validate.findings import Findings
 from openclawbench.release.validate.recompute.card import BROKEN, settings
 from openclawbench.release.validate.recompute.fields import basis_of
@@ -164,7 +166,8 @@ def reseal(root: Path, last: Callable[[], object] | None = None) -> None:
     (root / PACKAGE).write_bytes(as_json(package))
     try:
         privacy = PrivacyRules.checked(json.loads((root / "privacy.json").read_text()), root / "privacy.json")
-        text = check_released_text(root, models_of(root), privacy, Findings()).table()
+        scans = [scan_model(root, model, Detector(privacy)) for model in models_of(root)]
+        text = check_released_text(root, scans, privacy, Findings()).table()
         for name, content in described(root, digests_of(root), text, settings(root)).items():
             (root / name).write_bytes(content)
     except (*BROKEN, OpenClawBenchError):
@@ -174,11 +177,13 @@ def reseal(root: Path, last: Callable[[], object] | None = None) -> None:
 
 def write_summaries(root: Path) -> None:
     """dataset_summary.json of the corpus and of each model."""
-    index = {line.key: line.record for line in read_lines(root, INDEX_FILE, RecordIndexRow, Findings(), unique=True)}
-    basis: list[Row] = []
+    index = read_lines(root, INDEX_FILE, RecordIndexRow, Findings(), unique=True)
+    partial_trials = {line.key for line in index if line.record.partial_trial}
+    basis = [from_records([], LabelBasis)]
     for model in models_of(root):
-        basis += basis_of(list(read_lines(root, master_of(model), Master, Findings(), unique=True)), index)
-    counts = summarize(from_records(basis, LabelBasis).lazy()).collect()
+        masters = list(read_lines(root, master_of(model), Master, Findings(), unique=True))
+        basis.append(basis_of(masters, partial_trials))
+    counts = summarize(pl.concat(basis).lazy()).collect()
     for name, content in summary_files(counts, models_of(root)).items():
         (root / name).write_bytes(as_json(content))
 

@@ -137,7 +137,7 @@ def test_what_a_kill_left_half_written_is_removed_even_when_nothing_is_stale(sma
     """Wherever a temporary name is used; a kill in just that moment is too rare to wait for."""
     data = tmp_path / "data"
     shutil.copytree(small.data, data)
-    for name in ("work/.tmp-1-scan.json", "work/manifests/.tmp-1-packet.json", "work/step/.tmp-1-0000-0.parquet"):
+    for name in ("work/.tmp-1-scan.parquet", "work/manifests/.tmp-1-packet.json", "work/step/.tmp-1-0000-0.parquet"):
         (data / name).write_bytes(b"half")
     for name in (".tmp-release", ".tmp-former-release"):
         (data / name).mkdir()

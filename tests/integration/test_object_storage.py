@@ -95,7 +95,9 @@ def test_machines_that_share_only_the_store_finish_each_others_work(
         ended = call("run", "--data", data, "--raw", prefix, *ORACLE, *where, "--shard", share, env=store.env)
         assert ended.status in (0, 1), ended.err
     assert json.loads((tmp_path / "1" / "work" / "layout.json").read_text())["shards"] == SHARDS
-    assert (tmp_path / "0" / "work" / "scan.json").read_bytes() == (tmp_path / "1" / "work" / "scan.json").read_bytes()
+    assert (tmp_path / "0" / "work" / "scan.parquet").read_bytes() == (
+        tmp_path / "1" / "work" / "scan.parquet"
+    ).read_bytes()
     last = call("run", "--data", tmp_path / "2", "--raw", prefix, *ORACLE, *where, "--json", env=store.env)
     assert {stage["stage"] for stage in last.json["stages"] if stage["redone"]} == {"coverage", "split", "summarize"}
     assert files(tmp_path / "2" / "release") == files(local / "release")

@@ -1,7 +1,8 @@
 """`openclawbench validate`: a good release passes from anywhere, and each way of breaking one is named."""
 
 import json
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +12,15 @@ import pyarrow.parquet as pq
 import pytest
 from child import Ran, call
 from drawn_once import DRAW
-from sealing import Damage, found_after
+from sealing import Damage, found_after, seal
 
 from openclawbench.base.canonical_json import canonical_json
 from openclawbench.records.release import Master
 from openclawbench.release.validate.records.consistency import places
 from openclawbench.release.validate.validate import validate
 from openclawbench.reports import plots
+from openclawbench.runtime.engines.protocol import unheard
+from openclawbench.runtime.engines.serial import Serial
 
 pytestmark = pytest.mark.slow
 
@@ -323,6 +326,49 @@ def test_each_way_of_breaking_a_release_is_named(way: str, copy: Path) -> None:
     damage, expected = WAYS[way]
     findings = found_after(damage, copy)
     assert any(name.startswith(tuple(expected.split("|"))) for name in findings.counts), (way, findings.kept)
+
+
+def test_worker_processes_find_the_same_in_the_same_order(copy: Path) -> None:
+    damages = (
+        lambda root: put(root / MASTER, rows_of(root / MASTER)[::-1]),
+        drop(POSITIVES),
+        drop(MAIN),
+        drop("fulltax_prod_v1/scripted-b/stage_a_raw_pass1.jsonl"),
+        leak,
+        parquet_differs,
+        typed_differs,
+    )
+    assert json.dumps(validate(copy, workers=2).as_data()) == json.dumps(validate(copy, workers=1).as_data())
+    for damage in damages:
+        damage(copy)
+    seal(copy)
+    findings = validate(copy, workers=1)
+    assert {"tables", "tiers", "positives", "raw_answers", "leak", "parquet", "splits"} <= set(findings.counts)
+    assert json.dumps(validate(copy, workers=2).as_data()) == json.dumps(findings.as_data())
+    assert call("validate", copy, "--json", "--workers", "2").json == json.loads(json.dumps(findings.as_data()))
+
+
+class DoneTwice(Serial):
+    """Every task is carried out twice, as after the death of a worker that had done it."""
+
+    def run(self, function: Callable[[Any], Any], tasks: Iterable[Any], begun: Any = unheard) -> Iterator[Any]:
+        return super().run(lambda task: [function(task), function(task)][1], tasks, begun)
+
+
+def test_a_task_that_is_done_again_gives_the_same(copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    double(MAIN)(copy)
+    expected = json.dumps(validate(copy).as_data())
+    monkeypatch.setattr("openclawbench.release.validate.validate.engine_for", lambda *_: DoneTwice())
+    assert json.dumps(validate(copy).as_data()) == expected
+
+
+def test_temporary_files_are_gone_when_validation_ends(
+    copy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+    (tmp_path / "temporary").mkdir()
+    validate(copy)
+    assert list((tmp_path / "temporary").iterdir()) == []
 
 
 def test_a_record_in_review_may_hold_the_span_that_brought_it_there(copy: Path) -> None:

@@ -36,14 +36,22 @@ STORE, STORE_LOG, TABLE = "openclaw_sqlite", "openclaw_sqlite_log", "table"  # r
 class FileScanner:
     """Opens raw files. Sidecars that many sessions share are read once."""
 
-    def __init__(self, raw: Raw, stamps: dict[str, Stamp | None], changed: list[str], rules: TableRules) -> None:
-        """`changed`: names that will be opened, in this order, as far as that is known."""
+    def __init__(
+        self,
+        raw: Raw,
+        stamps: dict[str, Stamp | None],
+        changed: list[str],
+        rules: TableRules,
+        same_names: bool = False,
+    ) -> None:
+        """`changed`: names that will be opened, in this order, as far as that is known. `same_names`: the names are
+        those of the last scan, so that each file has the sidecars that it had."""
         self.raw = raw
         self.rules = rules
         sizes = {name: stamp[0] for name in changed if (stamp := stamps[name])}
         self.fetched = Fetched(raw, changed, sizes) if isinstance(raw, ObjectStore) else None
         self.stamps = stamps
-        self.names = frozenset(stamps)
+        self.names, self.same_names = frozenset(stamps), same_names
         self.sidecars = SidecarReader(self.sidecar_bytes)
         self.stores: set[str] = set()
         # Of the file that is being scanned: its reader, the source model of the row that is being read, the stamps of
@@ -65,8 +73,9 @@ class FileScanner:
         stamp = self.stamps[name]
         if stamp is None or former.stamp != stamp or any(entry.error for entry in former.entries):
             return False
-        sidecars = self.find_sidecars(name, former.reader)
-        return sidecars == set(former.sidecars) and all(self.stamps[path] == former.sidecars[path] for path in sidecars)
+        if not self.same_names and self.find_sidecars(name, former.reader) != set(former.sidecars):
+            return False
+        return all(self.stamps[path] == sidecar for path, sidecar in former.sidecars.items())
 
     def find_sidecars(self, name: str, reader: str | None) -> set[str]:
         """Files that are read with a file: with a store its logs, which hold records that are in no other file; with a

@@ -38,13 +38,20 @@ def part_name(shard: int | str, key: str) -> str:
 
 
 def write_atomic(path: Path, chunks: Iterable[bytes]) -> None:
-    """Write a file whole or not at all: temporary name, fsync, rename, fsync of the folder."""
+    """Write a file whole or not at all."""
+    with atomic_file(path) as file:
+        for chunk in chunks:
+            file.write(chunk)
+
+
+@contextlib.contextmanager
+def atomic_file(path: Path) -> Iterator[BinaryIO]:
+    """A file to write to, which is there whole or not at all: temporary name, fsync, rename, fsync of the folder."""
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(temporary_name(path.name))
     try:
         with temporary.open("wb") as file:
-            for chunk in chunks:
-                file.write(chunk)
+            yield file
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(path)

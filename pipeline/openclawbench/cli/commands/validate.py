@@ -14,11 +14,16 @@ from openclawbench.workspace.release_settings import PLACES
 Folder = Annotated[Path, typer.Argument(metavar="RELEASE_DIR", help="A release folder, or any copy of one.")]
 
 
-def validate(release: Folder, json_out: Json = False) -> None:
+Workers = Annotated[
+    int | None, typer.Option("--workers", min=1, help="Maximum number of processes; default: one per processor.")
+]
+
+
+def validate(release: Folder, workers: Workers = None, json_out: Json = False) -> None:
     """Check a release against itself: derive it again from its texts, answers and rules, and compare."""
     from openclawbench.release.validate.validate import validate as validate_release
 
-    findings = validate_release(release)
+    findings = validate_release(release, workers)
     if json_out:
         print(json.dumps(findings.as_data(), indent=1, ensure_ascii=False))
     else:

@@ -1,11 +1,12 @@
 """`openclawbench diff RELEASE_A RELEASE_B`: two releases read side by side, what differs counted by cause."""
 
 import filecmp
-import json
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from openclawbench.release.diff.causes import KEY, SESSION, Prompts, causes, content_digest, only_stamps
 from openclawbench.release.diff.fields import changed_fields
@@ -16,6 +17,37 @@ from openclawbench.release.record_key import Key
 from openclawbench.release.writer.provenance import NAME as PACKAGE
 
 VERSIONS = ("rules_version", "schema_version", "judge", "judge_model")
+
+
+class RuleDigest(msgspec.Struct):
+    """A rule file, as a data package names it."""
+
+    file: str
+    sha256: str
+
+
+class PromptDigest(msgspec.Struct):
+    """A prompt, as a data package names it."""
+
+    stage: str
+    version: str
+    sha256: str
+
+
+class Origin(msgspec.Struct):
+    """What is read of the provenance of a data package; its inputs, one for each session, are not kept."""
+
+    rules: list[RuleDigest]
+    prompts: list[PromptDigest]
+
+
+class Package(msgspec.Struct):
+    """What is read of a data package."""
+
+    provenance: Origin
+
+
+PACKAGED = msgspec.json.Decoder(Package)
 FROM_TO = ("label_from", "label_to", "tier_from", "tier_to")
 
 
@@ -136,14 +168,11 @@ def diff(before: Path, after: Path, limit: int) -> dict[str, Any]:
 def made_from_others(before: Path, after: Path) -> dict[str, list[str]] | None:
     """Rule files and prompts (`<stage>/<version>`) that differ, by the data packages; null if one cannot be read."""
     try:
-        origins = [json.loads((root / PACKAGE).read_bytes())["provenance"] for root in (before, after)]
-        rules = [{rule["file"]: rule["sha256"] for rule in origin["rules"]} for origin in origins]
-        prompts = [
-            {f"{prompt['stage']}/{prompt['version']}": prompt["sha256"] for prompt in origin["prompts"]}
-            for origin in origins
-        ]
-    except (OSError, ValueError, LookupError, TypeError):
+        origins = [PACKAGED.decode((root / PACKAGE).read_bytes()).provenance for root in (before, after)]
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
+    rules = [{rule.file: rule.sha256 for rule in origin.rules} for origin in origins]
+    prompts = [{f"{prompt.stage}/{prompt.version}": prompt.sha256 for prompt in origin.prompts} for origin in origins]
     pairs = {"rules": rules, "prompts": prompts}
     return {name: sorted({item[0] for item in old.items() ^ new.items()}) for name, (old, new) in pairs.items()}
 

@@ -42,8 +42,10 @@ class Finder:
 
     def may_hit(self, text: str) -> bool:
         """False if the text surely holds no find."""
-        needed = any(need in text for need in self.rule.needs)
-        return needed or bool(self.filter and self.filter.search(text))
+        for need in self.rule.needs:
+            if need in text:
+                return True
+        return bool(self.filter and self.filter.search(text))
 
     def hits(self, text: str) -> Iterator[Hit]:
         """Finds in a text whose escapes are blanks."""
@@ -104,8 +106,10 @@ class Detector:
         for all."""
         used = self.finders if finders is None else list(finders)
         plain = blanked(text)
-        candidates = [hit for finder in used for hit in finder.hits(plain)]
-        return self.strictest([*candidates, *wrapped_hits(plain, candidates, used)])
+        candidates = [hit for finder in used if finder.may_hit(plain) for hit in finder.hits(plain)]
+        if "\n" in plain:
+            candidates += list(wrapped_hits(plain, candidates, used))
+        return self.strictest(candidates) if candidates else []
 
     def strictest(self, candidates: Iterable[Hit]) -> list[Hit]:
         """Finds without those that overlap a stricter one. Of two equally strict finds the longer stays, or the first;

@@ -18,6 +18,7 @@ from openclawbench.release.writer.render import MASTER_FILE, STAGES, stage_raw_f
 
 SCANNED = (MASTER_FILE, *(stage_raw_file(stage, number) for number in (1, 2) for stage in STAGES))
 KEPT = 10_000  # finds of a group that are kept whole; the others are counted
+WITH_TEXTS = (str, dict, list)  # kinds of plain data that texts are, or are in
 AROUND = 24  # characters shown before and after a find
 # Fields of a released line, at any depth, that join records with one another and with their inputs.
 NAMES = (
@@ -73,6 +74,16 @@ class TextScan:
         if self.room[find.group] < KEPT:
             self.room[find.group] += 1
             self.kept.append(find)
+
+    def absorb(self, other: "TextScan") -> None:
+        """What was found in further files, as if it had been found here."""
+        for counts_of, further in ((self.records, other.records), (self.names, other.names)):
+            for key, counts in further.items():
+                counts_of.setdefault(key, Counter()).update(counts)
+        for find in other.kept:
+            if self.room[find.group] < KEPT:
+                self.room[find.group] += 1
+                self.kept.append(find)
 
     def replace(self, key: Key, finds: Iterable[TextFind]) -> None:
         """Replace the finds of a record whose text has changed."""
@@ -172,17 +183,26 @@ def opened(value: dict[str, Any]) -> dict[str, Any]:
         return value
 
 
-def texts_of(value: Any, place: str = "", step_id: int | None = None) -> Iterator[tuple[str, int | None, str]]:
-    """(place, step or null, text) of every text in a value."""
+def texts_of(value: Any) -> list[tuple[str, int | None, str]]:
+    """(place, step or null, text) of every text in a value, in order."""
+    texts: list[tuple[str, int | None, str]] = []
+    add_texts(value, "", None, texts)
+    return texts
+
+
+def add_texts(value: Any, place: str, step_id: int | None, texts: list[tuple[str, int | None, str]]) -> None:
+    """Append the texts of the value at a place."""
     if isinstance(value, str):
-        yield place, step_id, value
+        texts.append((place, step_id, value))
     elif isinstance(value, dict):
         step_id = value.get("step_id", step_id)
         for name, inner in value.items():
-            yield from texts_of(inner, f"{place}.{name}" if place else name, step_id)
+            if isinstance(inner, WITH_TEXTS):
+                add_texts(inner, f"{place}.{name}" if place else name, step_id, texts)
     elif isinstance(value, list):
         for number, item in enumerate(value):
-            yield from texts_of(item, f"{place}[{number}]", step_id)
+            if isinstance(item, WITH_TEXTS):
+                add_texts(item, f"{place}[{number}]", step_id, texts)
 
 
 def excerpt(text: str, hits: list[Hit], number: int) -> str:

@@ -3,20 +3,19 @@
 Checked: every record against itself, the closed vocabularies and the text that it cites; every number of the summaries
 and of the statistics against the released lines; the identities between figures. Left to `validate`, because the writer
 has just made both sides with the same code from the same rows: label files, cuts, Parquet, search of the texts,
-pictures, card, data package, checksums; because they take minutes for a large release: the stages carried out again,
-the JSON Schema of each line.
+pictures, card, data package, checksums, the JSON Schema of each line; because they take minutes for a large release:
+the stages carried out again.
 """
 
 import json
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
 from openclawbench.errors import InvalidRelease
-from openclawbench.records.release import Master, RecordIndexRow
+from openclawbench.records.release import LabelBasis, Master, RecordIndexRow
 from openclawbench.release.card.configs import models_of
 from openclawbench.release.record_index import INDEX_FILE
 from openclawbench.release.validate.files.lines import Line
@@ -28,25 +27,27 @@ from openclawbench.release.validate.records.consistency import problems
 from openclawbench.release.writer.render import MASTER_FILE, ROOT
 from openclawbench.rules.checks import CheckRules
 from openclawbench.rules.taxonomy import Taxonomy
+from openclawbench.tables.schema import empty
 
 
 def refuse_invalid(root: Path) -> None:
     """Raises InvalidRelease with the first finding. The JSONL files in `root` are not compressed yet."""
     findings = Findings()
-    index = {}
+    partial_trials = set()
     with (root / INDEX_FILE).open("rb") as file:
         for raw in file:
             row = RecordIndexRow.model_validate_json(raw)
-            index[row.source_model, row.trajectory_id] = row
-    basis: list[dict[str, Any]] = []
+            if row.partial_trial:
+                partial_trials.add((row.source_model, row.trajectory_id))
+    basis = [empty(LabelBasis)]
     columns: list[pl.DataFrame] = []
     models = models_of(root)
     for model in models:
         lines = checked_lines(root, f"{ROOT}/{model}/{MASTER_FILE}", findings)
         while batch := list(islice(lines, AT_ONCE)):
-            basis += basis_of(batch, index)
+            basis.append(basis_of(batch, partial_trials))
             columns.append(columns_of(batch))
-    check_numbers(root, models, basis, findings)
+    check_numbers(root, models, pl.concat(basis).lazy(), findings)
     check_statistics(root, columns, findings, pictures=False)
     if findings.kept:
         finding = findings.kept[0]

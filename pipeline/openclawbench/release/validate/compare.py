@@ -39,11 +39,22 @@ def read_json(root: Path, name: str, check: str, findings: Findings) -> Any:
 
 def too_large(value: Any) -> str | None:
     """The place of a number that does not fit in 64 bits or is not finite; None if there is none."""
-    for place, number in leaves(value):
-        too_long = isinstance(number, int) and not -LARGEST <= number < LARGEST
-        if too_long or (isinstance(number, float) and not isfinite(number)):
-            return place
-    return None
+    if not holds_too_large(value):  # nearly always: the places are not spelled out
+        return None
+    return next(place for place, leaf in leaves(value) if holds_too_large(leaf))
+
+
+def holds_too_large(value: Any) -> bool:
+    """True if plain data holds a number that does not fit in 64 bits or is not finite."""
+    if isinstance(value, str):
+        return False
+    if isinstance(value, dict):
+        return any(map(holds_too_large, value.values()))
+    if isinstance(value, list):
+        return any(map(holds_too_large, value))
+    if isinstance(value, int):
+        return not -LARGEST <= value < LARGEST
+    return isinstance(value, float) and not isfinite(value)
 
 
 def compare(published: Any, expected: Any, name: str, check: str, findings: Findings, counted: str = "") -> None:

@@ -57,6 +57,15 @@ class Findings:
         if self.counts[check] <= KEPT:
             self.kept.append(Finding(check, file, line, message))
 
+    def absorb(self, other: "Findings") -> None:
+        """What another part of the validation found, as if it had been found here."""
+        kept = Counter(finding.check for finding in other.kept)
+        for finding in other.kept:
+            self.add(finding.check, finding.file, finding.message, finding.line)
+        self.counts.update(other.counts - kept)
+        self.checked.update(other.checked)
+        self.reported += other.reported
+
     @property
     def ok(self) -> bool:
         """True if nothing is wrong."""

@@ -1,73 +1,152 @@
-"""`openclawbench validate RELEASE_DIR`: every check, in order, on any copy of a release."""
+"""`openclawbench validate RELEASE_DIR`: every check, in order, on any copy of a release.
 
+The files of the source models are checked one after another, or side by side in worker processes. What is known of each
+record stands in temporary files, so that memory does not grow with it.
+"""
+
+import sqlite3
+from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
+from openclawbench.errors import WorkersFailed
+from openclawbench.records.release import LabelBasis
 from openclawbench.release.card.configs import models_of
-from openclawbench.release.record_key import Key
+from openclawbench.release.privacy.rules import PrivacyRules
 from openclawbench.release.release_folder import refuse_other_folder
 from openclawbench.release.settings import PublishRules
 from openclawbench.release.validate.files.checksums import check_checksums
 from openclawbench.release.validate.files.data_package import check_data_package, read_package
 from openclawbench.release.validate.files.folder_contents import check_forms, check_known, check_links
-from openclawbench.release.validate.files.parquet_tables import check_parquet_tables
 from openclawbench.release.validate.files.released_text import check_released_text, rules_of
 from openclawbench.release.validate.findings import Findings
 from openclawbench.release.validate.labels.human_audited import check_human
 from openclawbench.release.validate.labels.label_files import check_labels
 from openclawbench.release.validate.labels.second_pass import check_second_pass
+from openclawbench.release.validate.model_task import KINDS, MARKED, Kind, ModelResult, ModelTask, carry_out
 from openclawbench.release.validate.recompute.card import check_described
-from openclawbench.release.validate.recompute.fields import Recomputed, RecordRecomputer
-from openclawbench.release.validate.recompute.rules_in_force import read_in_force
+from openclawbench.release.validate.recompute.fields import Recomputed
+from openclawbench.release.validate.recompute.rules_in_force import RulesInForce, read_in_force
 from openclawbench.release.validate.recompute.splits import check_cuts
 from openclawbench.release.validate.recompute.statistics import check_statistics
 from openclawbench.release.validate.recompute.summaries import check_numbers
-from openclawbench.release.validate.records.model_files import check_model
-from openclawbench.release.validate.records.record_digest import RecordDigest
-from openclawbench.release.validate.records.record_index import check_index, read_index
+from openclawbench.release.validate.records.key_tables import KeyCounts, opened
+from openclawbench.release.validate.records.record_digest import Records, records_in
+from openclawbench.release.validate.records.record_index import check_index, index_in, read_index
+from openclawbench.release.validate.records.spool import Spool
 from openclawbench.release.writer.jsonl_files import released
 from openclawbench.release.writer.render import MASTER_FILE, ROOT
 from openclawbench.release.writer.second_pass import BOTH_FILE, RAW_FILES, REFERENCE_FILE
+from openclawbench.runtime.engines.choice import engine_for
+from openclawbench.runtime.engines.protocol import LostTask
+from openclawbench.storage.temporary_folder import temporary_folder
+from openclawbench.tables.schema import empty, from_records
+
+RECORDS_AT_ONCE = 4096  # that are turned into a table together
+Results = dict[tuple[Kind, str], ModelResult]
 
 
-def validate(root: Path) -> Findings:
-    """Everything that is wrong with the release in `root`. Raises UsageError if it is not a release folder."""
+def validate(root: Path, workers: int | None = None) -> Findings:
+    """Everything that is wrong with the release in `root`. Raises UsageError if it is not a release folder.
+
+    `workers`: processes over the models' files; None: as many as there are processors, if the release is large. The
+    findings are the same for any number of them.
+    """
     refuse_other_folder(root)
-    findings = Findings()
-    check_links(root, findings)
-    digests = check_checksums(root, findings)
-    models, passes = models_of(root), passes_of(root)
-    package = read_package(root, findings)
-    provenance = None if package is None else package.provenance
-    privacy = rules_of(root, findings)
-    check_known(root, models, provenance, privacy, findings)
-    in_force = read_in_force(root, provenance, findings)
-    check_forms(root, in_force.contents.get(PublishRules.FILE, {}).get("jsonl") if in_force else None, findings)
-    index = read_index(root, findings)
-    records: dict[Key, RecordDigest] = {}
-    statistics_columns: list[pl.DataFrame] = []
-    derived = Recomputed(privacy.marker.partition("{")[0])
-    for model in models:
-        name = f"{ROOT}/{model}/{MASTER_FILE}"
-        deriver = RecordRecomputer(root, model, name, index, in_force, passes, derived, findings) if in_force else None
-        model_records, model_columns = check_model(root, model, index, deriver, findings)
-        records |= model_records
-        statistics_columns += model_columns
-        check_parquet_tables(root, model, findings)
-    check_index(index, records, derived, findings)
-    check_labels(root, records, findings)
-    check_second_pass(root, models, records, findings)
-    check_human(root, records, findings)
-    if in_force is not None:
-        check_cuts(root, records, index, derived, in_force, findings)
-    check_numbers(root, models, (record.basis for record in records.values()), findings)
-    check_statistics(root, statistics_columns, findings)
-    if package is not None:
-        check_data_package(root, package, digests, records, in_force, passes, findings)
-    text = check_released_text(root, models, privacy, findings)
-    check_described(root, digests, text.table(), findings)
-    return findings
+    with (
+        temporary_folder("validate") as folder,
+        opened(folder / "corpus.sqlite") as connection,
+    ):
+        return Validation(root, folder, connection, workers).run()
+
+
+class Validation:
+    """One validation. `scratch`: a folder for temporary files; `connection`: of a database in it."""
+
+    def __init__(self, root: Path, scratch: Path, connection: sqlite3.Connection, workers: int | None) -> None:
+        self.root, self.scratch, self.connection, self.workers = root, scratch, connection, workers
+        self.findings = Findings()
+        self.models, self.passes = models_of(root), passes_of(root)
+
+    def run(self) -> Findings:
+        """Every check, in order."""
+        root, models, findings = self.root, self.models, self.findings
+        check_links(root, findings)
+        digests = check_checksums(root, findings)
+        package = read_package(root, findings)
+        provenance = None if package is None else package.provenance
+        privacy = rules_of(root, findings)
+        check_known(root, models, provenance, privacy, findings)
+        in_force = read_in_force(root, provenance, findings)
+        check_forms(root, in_force.contents.get(PublishRules.FILE, {}).get("jsonl") if in_force else None, findings)
+        index = index_in(self.connection)
+        read_index(root, index, findings)
+        self.connection.commit()  # the workers read it
+        results = self.results(in_force, privacy)
+        records, derived, statistics = self.gathered(results, privacy)
+        check_index(index, records, derived, findings)
+        check_labels(root, records, findings)
+        check_second_pass(root, models, records, findings)
+        check_human(root, records, findings)
+        basis = self.basis(records)
+        if in_force is not None:
+            check_cuts(root, basis, index, derived, in_force, findings)
+        check_numbers(root, models, basis, findings)
+        check_statistics(root, [statistics.collect()] if statistics is not None else [], findings)
+        if package is not None:
+            check_data_package(root, package, digests, records, in_force, self.passes, findings)
+        text = check_released_text(root, (results["text", model].scan for model in models), privacy, findings)
+        check_described(root, digests, text.table(), findings)
+        return findings
+
+    def results(self, in_force: RulesInForce | None, privacy: PrivacyRules) -> Results:
+        """The result of each kind of check of each model's files."""
+        shared: dict[str, Any] = {
+            "root": self.root,
+            "scratch": self.scratch,
+            "index_file": self.scratch / "corpus.sqlite",
+            "contents": in_force and in_force.contents,
+            "provenance": in_force and in_force.provenance.model_copy(update={"inputs": []}),
+            "privacy": privacy,
+            "marker": privacy.marker.partition("{")[0],
+            "passes": tuple(self.passes),
+        }
+        tasks = [ModelTask(kind=kind, model=model, **shared) for kind in KINDS for model in self.models]
+        sizes = [released(self.root / ROOT / model / MASTER_FILE) for model in self.models]
+        engine = engine_for("auto", self.workers, len(tasks), sum(path.stat().st_size for path in sizes if path))
+        results: Results = {}
+        for task, result in engine.run(carry_out, tasks):
+            if isinstance(result, LostTask):
+                raise WorkersFailed(f"validate: {task.kind} of {task.model}: {result.reason}. Use --workers 1.")
+            results[task.kind, task.model] = result
+        return results
+
+    def gathered(self, results: Results, privacy: PrivacyRules) -> tuple[Records, Recomputed, pl.LazyFrame | None]:
+        """The tables of all models, and their findings in the order of models."""
+        records, marked = records_in(self.connection), KeyCounts(self.connection, MARKED)
+        spools = [Spool(self.scratch, name) for name in ("statistics", "fingerprints", "second")]
+        statistics, fingerprints, second = spools
+        for model in self.models:
+            result = results["records", model]
+            self.findings.absorb(result.findings)
+            self.findings.absorb(results["parquet", model].findings)
+            database = self.scratch / f"model-{model}.sqlite"
+            records.take_from(database)
+            marked.take_from(database)
+            database.unlink()
+            for spool, files in zip(spools, (result.statistics, result.fingerprints, result.second), strict=True):
+                spool.take(files)
+        derived = Recomputed(privacy.marker.partition("{")[0], marked, fingerprints, second)
+        return records, derived, pl.scan_parquet(statistics.files, glob=False) if statistics.files else None
+
+    def basis(self, records: Records) -> pl.LazyFrame:
+        """LabelBasis of all records."""
+        spool, rows = Spool(self.scratch, "basis"), iter(records.rows())
+        while some := [record.basis for _, record in islice(rows, RECORDS_AT_ONCE)]:
+            spool.add(from_records(some, LabelBasis))
+        return spool.scan(empty(LabelBasis))
 
 
 def passes_of(root: Path) -> list[int]:

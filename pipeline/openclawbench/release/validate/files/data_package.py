@@ -1,6 +1,5 @@
 """datapackage.json: it fits its schema, lists the files of the folder, and its provenance agrees with the records."""
 
-from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import get_args
@@ -16,12 +15,12 @@ from openclawbench.records.json_schema import SCHEMA_VERSION, json_schema
 from openclawbench.records.tiers import BASELINE_JUDGES
 from openclawbench.release.card.croissant import NAME as CROISSANT
 from openclawbench.release.card.described import README
-from openclawbench.release.record_key import Key
 from openclawbench.release.settings import PublishRules
 from openclawbench.release.validate.compare import compare, read_json
 from openclawbench.release.validate.findings import Findings
 from openclawbench.release.validate.recompute.rules_in_force import RulesInForce
-from openclawbench.release.validate.records.record_digest import RecordDigest
+from openclawbench.release.validate.records.key_tables import KeyCounts, side_by_side
+from openclawbench.release.validate.records.record_digest import Records
 from openclawbench.release.writer.provenance import NAME, data_package, resources
 from openclawbench.reports.measures import NO_INTERVAL, proportion
 
@@ -49,7 +48,7 @@ def check_data_package(
     root: Path,
     package: DataPackage,
     digests: Mapping[str, str],
-    records: Mapping[Key, RecordDigest],
+    records: Records,
     in_force: RulesInForce | None,
     passes: list[int],
     findings: Findings,
@@ -74,12 +73,10 @@ def check_data_package(
         check_judges(in_force, passes, findings)
 
 
-def check_made_from(
-    provenance: MadeFrom, digests: Mapping[str, str], records: Mapping[Key, RecordDigest], findings: Findings
-) -> None:
+def check_made_from(provenance: MadeFrom, digests: Mapping[str, str], records: Records, findings: Findings) -> None:
     """The package names the judges of the records and the released prompts."""
     named_judges = {(judge.judge, judge.judge_model) for judge in provenance.judges}
-    judges_of_records = {(record.basis["judge"], record.basis["judge_model"]) for record in records.values()} - {
+    judges_of_records = {(record.basis["judge"], record.basis["judge_model"]) for _, record in records.rows()} - {
         (None, None)
     }
     for judge in sorted(judges_of_records - named_judges, key=str):
@@ -112,9 +109,9 @@ def check_certificate(
             findings.add("datapackage", NAME, message)
 
 
-def check_inputs(provenance: MadeFrom, records: Mapping[Key, RecordDigest], findings: Findings) -> None:
+def check_inputs(provenance: MadeFrom, records: Records, findings: Findings) -> None:
     """Every record has one input; every input has its record, or a reason why it has none."""
-    inputs_of: Counter[Key] = Counter()
+    inputs_of = KeyCounts(records.connection, "inputs")
     for input_file in provenance.inputs:
         findings.checked["inputs"] += 1
         label = f"input {input_file.path}" + (f" ({input_file.member})" if input_file.member else "")
@@ -125,15 +122,15 @@ def check_inputs(provenance: MadeFrom, records: Mapping[Key, RecordDigest], find
                 f"{label}: disposition is {input_file.disposition!r}, which is not in the closed vocabulary",
             )
         elif input_file.disposition == TRAJECTORY and input_file.trajectory_id is not None:
-            inputs_of[input_file.source_model, input_file.trajectory_id] += 1
+            inputs_of.add((input_file.source_model, input_file.trajectory_id))
         elif input_file.disposition == TRAJECTORY or input_file.reason is None:
             lacking = "trajectory_id" if input_file.disposition == TRAJECTORY else "reason"
             findings.add("inputs", NAME, f"{label}: disposition is {input_file.disposition}, and it has no {lacking}")
-    for key in sorted(inputs_of.keys() | records.keys()):
-        if key not in records:
+    for key, _, is_record in side_by_side(inputs_of, records):
+        if not is_record:
             findings.add("inputs", NAME, f"an input became {'/'.join(key)}, but that record is not released")
-        elif inputs_of[key] != 1:
-            message = f"{'/'.join(key)} is released, and {inputs_of[key]} inputs became it: each record has one"
+        elif (inputs := inputs_of.get(key, 0)) != 1:
+            message = f"{'/'.join(key)} is released, and {inputs} inputs became it: each record has one"
             findings.add("inputs", NAME, message)
 
 

@@ -8,7 +8,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any, BinaryIO, Generic, TypeVar
 
+import jsonschema_rs
 from jsonschema import Draft202012Validator
+from jsonschema import ValidationError as SchemaError
 from pydantic import ValidationError
 
 from openclawbench.base.canonical_json import canonical_json
@@ -39,21 +41,56 @@ class Line(Generic[R]):
 
 @cache
 def validator(record: type[Keyed]) -> Draft202012Validator:
-    """The validator of a record's published schema."""
+    """The validator of a record's published schema, which says what is wrong."""
     return Draft202012Validator(json_schema(record))
 
 
+@cache
+def quick_validator(record: type[Keyed]) -> jsonschema_rs.Draft202012Validator:
+    """The same, compiled: it says whether anything is wrong in a two-hundredth of the time."""
+    return jsonschema_rs.Draft202012Validator(json_schema(record))
+
+
+def schema_error_of(value: Any, record: type[Keyed]) -> SchemaError | None:
+    """What the published schema refuses in a value; None if it accepts it."""
+    try:
+        if quick_validator(record).is_valid(value):
+            return None
+    except ValueError:  # nested too deep for it
+        pass
+    return next(validator(record).iter_errors(value), None)
+
+
 def read_lines(root: Path, name: str, record: type[R], findings: Findings, unique: bool) -> Iterator[Line[R]]:
-    """The valid lines of a file, one at a time; a finding for each other line."""
-    keys: set[Key] = set()
+    """The valid lines of a file, one at a time; a finding for each other line.
+
+    While keys ascend, as a release writes them, only the last is remembered. From the first one on that does not, all
+    are, and those before it are read again.
+    """
+    last: Key | None = None
+    keys: set[Key] | None = None
     for number, raw in raw_lines(root, name, findings):
         line = read_line(name, number, raw, record, findings)
         if line is None:
             continue
-        if unique and line.key in keys:
+        if unique and keys is None and last is not None and line.key < last:
+            keys = keys_before(root, name, record, number)
+        if unique and (line.key == last if keys is None else line.key in keys):
             findings.add("key_unique", name, f"{'/'.join(line.key)} is here a second time", number)
-        keys.add(line.key)
+        if keys is not None:
+            keys.add(line.key)
+        last = line.key
         yield line
+
+
+def keys_before(root: Path, name: str, record: type[R], number: int) -> set[Key]:
+    """The keys of the valid lines before line `number`."""
+    keys: set[Key] = set()
+    for line in read_lines(root, name, record, Findings(), unique=False):
+        if line.number >= number:
+            break
+        keys.add(line.key)
+    return keys
 
 
 def in_key_order(lines: Iterable[Line[R]], name: str, check: str, findings: Findings) -> Iterator[Line[R]]:
@@ -82,18 +119,22 @@ def tolerant_rows(path: Path) -> Iterator[tuple[int, Key, bytes, dict[str, Any]]
 
     For comparisons only: `read_lines` reports what is wrong with the other lines.
     """
-    if released(path) is None:
-        return
-    with open_lines(path) as file, contextlib.suppress(OSError):
-        for number, raw in enumerate(file, start=1):
-            try:
-                row = json.loads(raw)
-            except (ValueError, RecursionError):
-                continue
-            if isinstance(row, dict) and too_large(row) is None:
-                model, trajectory_id = row.get("source_model"), row.get("trajectory_id")
-                if isinstance(model, str) and isinstance(trajectory_id, str):
-                    yield number, (model, trajectory_id), raw, row
+    for number, raw in tolerant_lines(path):
+        try:
+            row = json.loads(raw)
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(row, dict) and too_large(row) is None:
+            model, trajectory_id = row.get("source_model"), row.get("trajectory_id")
+            if isinstance(model, str) and isinstance(trajectory_id, str):
+                yield number, (model, trajectory_id), raw, row
+
+
+def tolerant_lines(path: Path) -> Iterator[tuple[int, bytes]]:
+    """(number from 1, line) of a file, up to where it can be read; none if it does not exist."""
+    if released(path) is not None:
+        with open_lines(path) as file, contextlib.suppress(OSError):
+            yield from enumerate(file, start=1)
 
 
 def raw_lines(root: Path, name: str, findings: Findings) -> Iterator[tuple[int, bytes]]:
@@ -127,7 +168,7 @@ def read_line(name: str, number: int, raw: bytes, record: type[R], findings: Fin
     except (ValueError, RecursionError) as error:
         findings.add("json", name, f"is not valid JSON: {error}", number)
         return None
-    schema_error = next(validator(record).iter_errors(value), None)
+    schema_error = schema_error_of(value, record)
     try:
         parsed = record.model_validate_json(raw, strict=True)
     except ValidationError as error:

@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +18,13 @@ from openclawbench.release.writer.provenance import NAME as PACKAGE
 from openclawbench.release.writer.render import ROOT
 
 
-def check_released_text(root: Path, models: list[str], rules: PrivacyRules, findings: Findings) -> TextScan:
-    """A finding for each find of a group that the release must not hold; other finds are reported."""
-    detector = Detector(rules)
-    scan, paths = scan_release(root, models, detector)
+def check_released_text(root: Path, scans: Iterable[TextScan], rules: PrivacyRules, findings: Findings) -> TextScan:
+    """A finding for each find of a group that the release must not hold; other finds are reported. `scans`: of each
+    model."""
+    detector, scan, paths = Detector(rules), TextScan(), TextScan()
+    for of_model in scans:
+        scan.absorb(of_model)
+    scan_inputs(inputs_of(root), detector, paths)
     for find in (*scan.kept, *paths.kept):
         if is_wrong(find, rules):
             masked = find.masked(detector)
@@ -34,12 +38,19 @@ def scan_release(root: Path, models: list[str], detector: Detector) -> tuple[Tex
     """Finds in the released texts, and in the paths of inputs that the data package names."""
     scan, paths = TextScan(), TextScan()
     for model in models:
-        for name in (f"{ROOT}/{model}/{file}" for file in SCANNED):
-            if released(root / name) is not None:
-                with contextlib.suppress(OSError):  # the check of its lines reports it
-                    scan_file(root, name, detector, scan)
+        scan.absorb(scan_model(root, model, detector))
     scan_inputs(inputs_of(root), detector, paths)
     return scan, paths
+
+
+def scan_model(root: Path, model: str, detector: Detector) -> TextScan:
+    """Finds in the released texts of one model."""
+    scan = TextScan()
+    for name in (f"{ROOT}/{model}/{file}" for file in SCANNED):
+        if released(root / name) is not None:
+            with contextlib.suppress(OSError):  # the check of its lines reports it
+                scan_file(root, name, detector, scan)
+    return scan
 
 
 def is_wrong(find: TextFind, rules: PrivacyRules) -> bool:

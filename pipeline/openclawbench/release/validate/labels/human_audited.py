@@ -6,22 +6,21 @@ from openclawbench.records.calibration import HumanAudited, agreement_status
 from openclawbench.records.tiers import STATUS_OF
 from openclawbench.release.human_audited import COPIED, HUMAN_FILE, same_label
 from openclawbench.release.labels.labels import typed_file
-from openclawbench.release.record_key import Key
 from openclawbench.release.validate.files.lines import read_lines
 from openclawbench.release.validate.findings import Findings
-from openclawbench.release.validate.labels.label_files import check_parquet
-from openclawbench.release.validate.records.record_digest import RecordDigest
+from openclawbench.release.validate.labels.label_files import ParquetRows
+from openclawbench.release.validate.records.record_digest import Records
 from openclawbench.release.writer.jsonl_files import released
 
 
-def check_human(root: Path, records: dict[Key, RecordDigest], findings: Findings) -> None:
+def check_human(root: Path, records: Records, findings: Findings) -> None:
     """Check the file; nothing to do if it exists neither as JSONL nor as Parquet."""
     if released(root / HUMAN_FILE) is None and not (root / typed_file(HUMAN_FILE)).is_file():
         return
-    rows = []
+    typed = ParquetRows(root, typed_file(HUMAN_FILE), HumanAudited)
     for line in read_lines(root, HUMAN_FILE, HumanAudited, findings, unique=True):
         findings.checked["human_verdicts"] += 1
-        rows.append(line.record)
+        typed.compare(line.record)
         record, row = records.get(line.key), line.value
         if record is None:
             findings.add("human", HUMAN_FILE, f"{line.key[1]} is not in the master table", line.number)
@@ -35,7 +34,7 @@ def check_human(root: Path, records: dict[Key, RecordDigest], findings: Findings
                 findings.add("human", HUMAN_FILE, message, line.number)
         for message in contradictions(line.record):
             findings.add("human", HUMAN_FILE, f"{line.key[1]}: {message}", line.number)
-    check_parquet(root, typed_file(HUMAN_FILE), HumanAudited, rows, findings)
+    typed.finish(findings)
 
 
 def contradictions(row: HumanAudited) -> list[str]:

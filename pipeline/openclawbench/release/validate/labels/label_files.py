@@ -1,11 +1,12 @@
 """Label files: in each cut, every record is on one side or left out with a reason; Parquet has the same rows."""
 
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from openclawbench.records.release import LabelRow, PoolRow
 from openclawbench.records.tiers import REVIEW
@@ -23,7 +24,8 @@ from openclawbench.release.labels.split import decided_status
 from openclawbench.release.record_key import Key
 from openclawbench.release.validate.files.lines import Line, read_lines
 from openclawbench.release.validate.findings import Findings
-from openclawbench.release.validate.records.record_digest import RecordDigest
+from openclawbench.release.validate.records.key_tables import KeyCounts, missing
+from openclawbench.release.validate.records.record_digest import RecordDigest, Records
 from openclawbench.tables.record import Keyed
 from openclawbench.tables.schema import schema
 
@@ -36,37 +38,41 @@ class Exclusion(Keyed):
     reason: str
 
 
-def check_labels(root: Path, records: dict[Key, RecordDigest], findings: Findings) -> None:
+def check_labels(root: Path, records: Records, findings: Findings) -> None:
     """Check the label files of all cuts and the calibration pool."""
+    counts = KeyCounts(records.connection, "label_rows")
     for cut, folder in CUTS.items():
-        counts: Counter[Key] = Counter()
+        counts.clear()
         tasks: dict[str, set[str]] = {side: set() for side in SIDES}
         for side in SIDES:
             name = f"{folder}silver_{side}_labels.jsonl"
-            rows = list(read_lines(root, name, LabelRow, findings, unique=True))
-            for line in rows:
-                counts[line.key] += 1
-                check_row(name, line, records, cut, findings)
-                if line.key in records:
-                    tasks[side].add(records[line.key].basis["task_digest"])
-            check_parquet(root, typed_file(name), LabelRow, [line.record for line in rows], findings)
-            check_accepted(root, name, [line.record for line in rows], findings)
+            typed, wrong = [ParquetRows(root, typed_file(name), LabelRow), *accepted_rows(root, name)], Findings()
+            for line in read_lines(root, name, LabelRow, findings, unique=True):
+                counts.add(line.key)
+                record = records.get(line.key)
+                check_row(name, line, record, cut, wrong)
+                if record is not None and cut == "default_cut":
+                    tasks[side].add(record.basis["task_digest"])
+                compare_rows(typed, line.record)
+            findings.absorb(wrong)
+            for rows in typed:
+                rows.finish(findings)
         counts.update(excluded(root, folder, findings))
         check_whole(folder, counts, records, findings)
         if cut == "default_cut":
             check_tasks(folder, tasks, findings)
-    check_hold_outs(root, records, findings)
+    check_hold_outs(root, records, counts, findings)
     check_pool(root, records, findings)
 
 
-def excluded(root: Path, folder: str, findings: Findings) -> list[Key]:
+def excluded(root: Path, folder: str, findings: Findings) -> Iterator[Key]:
     """Records that a cut leaves out with a reason."""
-    return [line.key for line in read_lines(root, f"{folder}{LEFT_OUT_FILE}", Exclusion, findings, unique=True)]
+    return (line.key for line in read_lines(root, f"{folder}{LEFT_OUT_FILE}", Exclusion, findings, unique=True))
 
 
-def check_row(name: str, line: Line[LabelRow], records: dict[Key, RecordDigest], cut: str, findings: Findings) -> None:
+def check_row(name: str, line: Line[LabelRow], record: RecordDigest | None, cut: str, findings: Findings) -> None:
     """A label row repeats its record."""
-    record, row = records.get(line.key), line.record
+    row = line.record
     if record is None:
         findings.add("labels", name, f"{line.key[1]} is not in the master table", line.number)
         return
@@ -88,45 +94,50 @@ def check_row(name: str, line: Line[LabelRow], records: dict[Key, RecordDigest],
         findings.add("leak", name, f"{line.key[1]} is in the calibration pool, which this cut leaves out", line.number)
 
 
-def check_whole(folder: str, counts: Counter[Key], records: dict[Key, RecordDigest], findings: Findings) -> None:
+def check_whole(folder: str, counts: KeyCounts, records: Records, findings: Findings) -> None:
     """Train, test and left out divide the corpus."""
     where = folder or "silver_*_labels.jsonl"
-    for key, count in sorted(counts.items()):
+    for key, count in counts.rows():
         if count > 1:
             findings.add("leak", where, f"{'/'.join(key)} occurs {count} times in train, test and exclusions")
-    for key in sorted(records.keys() - counts.keys()):
+    for key in missing(records, counts):
         findings.add("labels", where, f"{'/'.join(key)} is neither in a label file nor left out with a reason")
 
 
-def check_hold_outs(root: Path, records: dict[Key, RecordDigest], findings: Findings) -> None:
+def check_hold_outs(root: Path, records: Records, counts: KeyCounts, findings: Findings) -> None:
     """In the cut that holds out a model, its records and no others are on the test side."""
-    for model in sorted({key[0] for key in records}):
+    for model in dict.fromkeys(model for model, _ in records):
         folder = f"{HOLD_OUT}/{model}/"
-        counts = Counter(excluded(root, folder, findings))
+        counts.clear()
+        counts.update(excluded(root, folder, findings))
         for side in SIDES:
             name = f"{folder}silver_{side}_labels.jsonl"
-            rows = list(read_lines(root, name, LabelRow, findings, unique=True))
-            check_accepted(root, name, [line.record for line in rows], findings)
-            for line in rows:
-                counts[line.key] += 1
-                check_row(name, line, records, HOLD_OUT, findings)
+            typed, wrong = accepted_rows(root, name), Findings()
+            for line in read_lines(root, name, LabelRow, findings, unique=True):
+                counts.add(line.key)
+                check_row(name, line, records.get(line.key), HOLD_OUT, wrong)
                 if (line.record.source_model == model) != (side == "test"):
-                    findings.add("leak", name, f"{'/'.join(line.key)} is on the wrong side", line.number)
+                    wrong.add("leak", name, f"{'/'.join(line.key)} is on the wrong side", line.number)
+                compare_rows(typed, line.record)
+            for rows in typed:
+                rows.finish(findings)
+            findings.absorb(wrong)
         check_whole(folder, counts, records, findings)
 
 
-def check_pool(root: Path, records: dict[Key, RecordDigest], findings: Findings) -> None:
+def check_pool(root: Path, records: Records, findings: Findings) -> None:
     """The calibration pool holds oracle-passing records that are not in review, with the slice that the record says."""
-    rows = list(read_lines(root, POOL_FILE, PoolRow, findings, unique=True))
-    check_parquet(root, typed_file(POOL_FILE), PoolRow, [line.record for line in rows], findings)
-    for line in rows:
+    typed, wrong = ParquetRows(root, typed_file(POOL_FILE), PoolRow), Findings()
+    for line in read_lines(root, POOL_FILE, PoolRow, findings, unique=True):
         record, row = records.get(line.key), line.record
+        typed.compare(row)
         if record is None or record.tier == REVIEW or record.basis["oracle_outcome"] != "pass":
-            findings.add("labels", POOL_FILE, f"{line.key[1]} is not a passing record outside review", line.number)
+            wrong.add("labels", POOL_FILE, f"{line.key[1]} is not a passing record outside review", line.number)
         elif (row.slice_label, row.task_id) != (record.basis["slice_label"], record.basis["task_id"]):
-            findings.add(
-                "labels", POOL_FILE, f"{line.key[1]}: slice_label or task_id differs from the record", line.number
-            )
+            message = f"{line.key[1]}: slice_label or task_id differs from the record"
+            wrong.add("labels", POOL_FILE, message, line.number)
+    typed.finish(findings)
+    findings.absorb(wrong)
 
 
 def check_tasks(folder: str, tasks: dict[str, set[str]], findings: Findings) -> None:
@@ -135,27 +146,63 @@ def check_tasks(folder: str, tasks: dict[str, set[str]], findings: Findings) -> 
         findings.add("leak", folder or "silver_*_labels.jsonl", f"{task[:80]} is on both sides of the default cut")
 
 
-def check_accepted(root: Path, name: str, rows: list[LabelRow], findings: Findings) -> None:
+def accepted_rows(root: Path, name: str) -> list["ParquetRows"]:
     """The accepted rows of a label file are also in a file of their own, which is loaded by default; so are those of
     the baseline."""
-    for status in PARTS:
-        status_rows = [row for row in rows if row.label_status == status]
-        check_parquet(root, part_file(name, status), LabelRow, status_rows, findings)
+    return [ParquetRows(root, part_file(name, status), LabelRow, status) for status in PARTS]
 
 
-def check_parquet(root: Path, name: str, record: type[Keyed], rows: Sequence[Keyed], findings: Findings) -> None:
-    """The Parquet file has the rows of the JSONL file, with the record's types."""
-    path = root / name
-    if not path.is_file():
-        findings.add("file_missing", name, "is missing: every release has this file")
-        return
-    try:
-        frame = pl.read_parquet(path, glob=False)
-    except (pl.exceptions.PolarsError, OSError) as error:
-        findings.add("parquet", name, f"cannot be read: {str(error).splitlines()[0]}")
-        return
-    expected: list[dict[str, Any]] = [row.model_dump() for row in rows]
-    if dict(frame.schema) != dict(schema(record)):
-        findings.add("parquet", name, "has other columns or types than its record")
-    elif frame.to_dicts() != expected:
-        findings.add("parquet", name, f"has {frame.height} rows that are not the {len(expected)} of the JSONL file")
+def compare_rows(tables: list["ParquetRows"], row: LabelRow) -> None:
+    """Compare a row of a label file with the next of each Parquet file that owes it."""
+    for table in tables:
+        if table.status is None or table.status == row.label_status:
+            table.compare(row)
+
+
+class ParquetRows:
+    """A Parquet file beside a JSONL file: it has the same rows, with the record's types; `status`: those of one
+    label_status. It is read as the rows come, some at a time."""
+
+    def __init__(self, root: Path, name: str, record: type[Keyed], status: str | None = None) -> None:
+        self.path, self.name, self.record, self.status = root / name, name, record, status
+        self.expected = 0  # rows of the JSONL file
+        self.same = self.path.is_file()
+        self.rows = rows_of(self.path) if self.same else iter(())
+
+    def compare(self, row: Keyed) -> None:
+        """Compare the next row."""
+        self.expected += 1
+        self.same = self.same and self.next_row() == row.model_dump()
+
+    def next_row(self) -> dict[str, Any] | None:
+        """The next row of the Parquet file; None if there is none, or it cannot be read, which `finish` reports."""
+        try:
+            return next(self.rows, None)
+        except (pa.ArrowException, OSError):
+            self.same = False
+            return None
+
+    def finish(self, findings: Findings) -> None:
+        """Report what is wrong with the file."""
+        if not self.path.is_file():
+            findings.add("file_missing", self.name, "is missing: every release has this file")
+            return
+        at_end = self.next_row() is None
+        try:
+            kinds = pl.scan_parquet(self.path, glob=False).collect_schema()
+            height = self.expected if self.same and at_end else pl.read_parquet(self.path, glob=False).height
+        except (pl.exceptions.PolarsError, OSError) as error:
+            findings.add("parquet", self.name, f"cannot be read: {str(error).splitlines()[0]}")
+            return
+        if dict(kinds) != dict(schema(self.record)):
+            findings.add("parquet", self.name, "has other columns or types than its record")
+        elif not (self.same and at_end):
+            message = f"has {height} rows that are not the {self.expected} of the JSONL file"
+            findings.add("parquet", self.name, message)
+
+
+def rows_of(path: Path) -> Iterator[dict[str, Any]]:
+    """The rows of a Parquet file, some thousands in memory at a time."""
+    with pq.ParquetFile(path) as file:
+        for batch in file.iter_batches(4096):
+            yield from batch.to_pylist()

@@ -1,6 +1,7 @@
 """The files of a second pass, if a release has one: labels follow from its answers, and agree with both passes."""
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +12,10 @@ from openclawbench.release.labels.labels import CUTS, SIDES, typed_file
 from openclawbench.release.record_key import Key
 from openclawbench.release.validate.files.lines import read_lines
 from openclawbench.release.validate.findings import Findings
-from openclawbench.release.validate.labels.label_files import Exclusion, check_parquet, check_row
+from openclawbench.release.validate.labels.label_files import Exclusion, ParquetRows, check_row
 from openclawbench.release.validate.records.answers import deciding_answers
-from openclawbench.release.validate.records.record_digest import RecordDigest
+from openclawbench.release.validate.records.key_tables import KeyCounts, missing
+from openclawbench.release.validate.records.record_digest import Records
 from openclawbench.release.writer.jsonl_files import released
 from openclawbench.release.writer.render import ROOT, STAGES, stage_raw_file
 from openclawbench.release.writer.second_pass import (
@@ -27,7 +29,7 @@ from openclawbench.release.writer.second_pass import (
 Answers = dict[str, dict[Key, str | None]]  # stage -> key -> JSON text of the parsed answer that decides a label
 
 
-def check_second_pass(root: Path, models: list[str], records: dict[Key, RecordDigest], findings: Findings) -> None:
+def check_second_pass(root: Path, models: list[str], records: Records, findings: Findings) -> None:
     """Check the files; nothing to do if none of them exists. If one does, all must."""
     raw = [f"{ROOT}/{model}/{name}" for model in models for name in RAW_FILES]
     if not any(released(root / name) for name in [REFERENCE_FILE, BOTH_FILE, *raw]):
@@ -36,15 +38,15 @@ def check_second_pass(root: Path, models: list[str], records: dict[Key, RecordDi
     for model in models:
         for stage in STAGES:
             name = f"{ROOT}/{model}/{stage_raw_file(stage, SECOND)}"
-            lines = deciding_answers(root, name, stage, records, "second_pass", findings)
+            answered = KeyCounts(records.connection, "answered")
+            answered.clear()
+            lines = deciding_answers(root, name, stage, records, answered, "second_pass", findings)
             answers[stage] |= {line.key: line.record.parsed for line in lines}
     references = check_references(root, records, answers, findings)
     check_both(root, records, references, findings)
 
 
-def check_references(
-    root: Path, records: dict[Key, RecordDigest], answers: Answers, findings: Findings
-) -> dict[Key, ReferenceLabel]:
+def check_references(root: Path, records: Records, answers: Answers, findings: Findings) -> dict[Key, ReferenceLabel]:
     """One row per record: the decision is that of stage B1, and both_high_confidence follows from the passes."""
     references: dict[Key, ReferenceLabel] = {}
     for line in read_lines(root, REFERENCE_FILE, ReferenceLabel, findings, unique=True):
@@ -69,7 +71,7 @@ def check_references(
         if line.key not in answers["b1"] and row.is_anomalous:
             message = f"{line.key[1]}: is anomalous without an answer of stage B1"
             findings.add("second_pass", REFERENCE_FILE, message, line.number)
-    for key in sorted(records.keys() - references.keys()):
+    for key in missing(records, references):
         findings.add("second_pass", REFERENCE_FILE, f"{'/'.join(key)} is missing")
     return references
 
@@ -82,9 +84,7 @@ def decided(parsed: str | None) -> dict[str, Any]:
     return {"is_anomalous": answer["trajectory_is_anomalous"], "anomaly_type_l2": answer["anomaly_type_l2"]}
 
 
-def check_both(
-    root: Path, records: dict[Key, RecordDigest], references: dict[Key, ReferenceLabel], findings: Findings
-) -> None:
+def check_both(root: Path, records: Records, references: dict[Key, ReferenceLabel], findings: Findings) -> None:
     """Label rows of the records with high confidence in both passes, except those left out of the label files."""
     expected = {key for key, row in references.items() if row.both_high_confidence and key in records}
     left_out = read_lines(root, f"{CUTS['paper_cut']}label_exclusions.jsonl", Exclusion, Findings(), unique=True)
@@ -92,16 +92,24 @@ def check_both(
     rows: dict[Key, LabelRow] = {}
     for line in read_lines(root, BOTH_FILE, LabelRow, findings, unique=True):
         rows[line.key] = line.record
-        check_row(BOTH_FILE, line, records, "both", findings)
+        check_row(BOTH_FILE, line, records.get(line.key), "both", findings)
         if line.key not in expected:
             findings.add(
                 "second_pass", BOTH_FILE, f"{line.key[1]}: it does not have high confidence in both passes", line.number
             )
-    check_parquet(root, typed_file(BOTH_FILE), LabelRow, list(rows.values()), findings)
+    check_parquet(root, typed_file(BOTH_FILE), rows.values(), findings)
     for folder in CUTS.values():
         for side in SIDES:
             lines = read_lines(root, f"{folder}silver_{side}_labels.jsonl", LabelRow, Findings(), unique=True)
             side_rows = [rows[line.key] for line in lines if line.key in rows]
-            check_parquet(root, both_side_file(folder, side), LabelRow, side_rows, findings)
+            check_parquet(root, both_side_file(folder, side), side_rows, findings)
     for key in sorted(expected - rows.keys()):
         findings.add("second_pass", BOTH_FILE, f"{'/'.join(key)} is missing")
+
+
+def check_parquet(root: Path, name: str, rows: Iterable[LabelRow], findings: Findings) -> None:
+    """The Parquet file has these rows."""
+    typed = ParquetRows(root, name, LabelRow)
+    for row in rows:
+        typed.compare(row)
+    typed.finish(findings)

@@ -1,8 +1,8 @@
 """Recompute with the stages every derived field of a record and of its raw answers, and compare."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Container, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -30,9 +30,11 @@ from openclawbench.release.validate.findings import Findings
 from openclawbench.release.validate.recompute.rules_in_force import RulesInForce
 from openclawbench.release.validate.recompute.stages import FIRST_PASS, PARTIAL, StageRerun, writers
 from openclawbench.release.validate.records.answers import Answers, answers_of
+from openclawbench.release.validate.records.key_tables import KeyCounts
+from openclawbench.release.validate.records.spool import Spool
 from openclawbench.release.writer.render import ROOT, STAGES, raw_lines
 from openclawbench.tables.record import TRAJECTORY_KEY, Record
-from openclawbench.tables.schema import from_records
+from openclawbench.tables.schema import conform, from_columns, schema
 
 AT_ONCE = 128  # records that are recomputed together: bounds the memory
 LEAVES = 3  # places of a field that are named; the others are only counted
@@ -50,9 +52,9 @@ class Recomputed:
     """Recomputed over all records: what the split needs, and the labels of the second pass."""
 
     marker: str  # the beginning of every redaction marker
-    marked: set[Key] = field(default_factory=set)  # records with a marker in their line or an answer
-    fingerprints: list[pl.DataFrame] = field(default_factory=list)
-    second: list[pl.DataFrame] = field(default_factory=list)
+    marked: KeyCounts  # records with a marker in their line or an answer
+    fingerprints: Spool
+    second: Spool
 
 
 class RecordRecomputer:
@@ -63,19 +65,20 @@ class RecordRecomputer:
         root: Path,
         model: str,
         name: str,
-        index: Mapping[Key, RecordIndexRow],
         in_force: RulesInForce,
         passes: list[int],
         recomputed: Recomputed,
         findings: Findings,
     ) -> None:
-        self.name, self.index, self.in_force, self.passes = name, index, in_force, passes
+        self.name, self.in_force, self.passes = name, in_force, passes
+        self.index: Mapping[Key, RecordIndexRow] = {}  # rows of the records that are recomputed together
         self.recomputed, self.findings = recomputed, findings
         self.folder = f"{ROOT}/{model}"
         self.answers: dict[int, dict[str, Answers]] = answers_of(root, model, passes)
 
-    def check(self, lines: list[Line[Master]]) -> None:
-        """Recompute some records and their answers, and compare them with the released ones."""
+    def check(self, lines: list[Line[Master]], index: Mapping[Key, RecordIndexRow]) -> None:
+        """Recompute some records and their answers, and compare them with the released ones. `index`: their rows."""
+        self.index = index
         unique = {line.key: line for line in lines}
         if not unique:
             return
@@ -172,9 +175,9 @@ class RecordRecomputer:
         """Keep what the checks of the whole corpus need."""
         fingerprints = rerun.tables[Fingerprint].collect()
         self.check_texts(fingerprints)
-        self.recomputed.fingerprints.append(fingerprints)
+        self.recomputed.fingerprints.add(fingerprints)
         if 2 in self.passes:
-            self.recomputed.second.append(rerun.tables[AnnotationPass2].collect())
+            self.recomputed.second.add(rerun.tables[AnnotationPass2].collect())
 
     def check_texts(self, fingerprints: pl.DataFrame) -> None:
         """Compare the digests of the texts that near duplicates are found by with those in the index."""
@@ -228,9 +231,10 @@ def of_pass(record: type[Record], number: int) -> type[Record]:
     return record if number == 1 else PASS2[record]
 
 
-def basis_of(lines: list[Line[Master]], index: Mapping[Key, RecordIndexRow]) -> list[dict[str, Any]]:
-    """LabelBasis rows of released records."""
-    masters = from_records([line.value for line in lines], Master)
-    partial = [PARTIAL if line.key in index and index[line.key].partial_trial else None for line in lines]
+def basis_of(lines: list[Line[Master]], partial_trials: Container[Key]) -> pl.DataFrame:
+    """LabelBasis rows of released records. `partial_trials`: keys of the records whose index row says so."""
+    kinds = schema(Master)
+    masters = from_columns({name: [line.value[name] for line in lines] for name in kinds if name != "steps"}, kinds)
+    partial = [PARTIAL if line.key in partial_trials else None for line in lines]
     with_completeness = masters.with_columns(completeness=pl.Series(partial, dtype=pl.String))
-    return from_records(basis(with_completeness.lazy()).collect().to_dicts(), LabelBasis).to_dicts()
+    return conform(basis(with_completeness.lazy()).collect(), LabelBasis)

@@ -1,26 +1,27 @@
 """Raw answers of a stage: each belongs to the stage and to a record, and one per record decides the label."""
 
 import json
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterator, Set
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
 from openclawbench.records.release import StageRaw
-from openclawbench.release.record_key import Key
+from openclawbench.release.record_key import Key, key_of
 from openclawbench.release.validate.compare import too_large
-from openclawbench.release.validate.files.lines import Line, in_key_order, of_known_records, read_lines, tolerant_rows
+from openclawbench.release.validate.files.lines import Line, in_key_order, of_known_records, read_lines, tolerant_lines
 from openclawbench.release.validate.findings import Findings
-from openclawbench.release.validate.records.record_digest import RecordDigest
+from openclawbench.release.validate.records.key_tables import KeyCounts
+from openclawbench.release.validate.records.record_digest import Records
 from openclawbench.release.writer.render import ROOT, STAGES, stage_raw_file
 
 
 def deciding_answers(
-    root: Path, name: str, stage: str, records: Mapping[Key, RecordDigest], check: str, findings: Findings
+    root: Path, name: str, stage: str, records: Records, answered: KeyCounts, check: str, findings: Findings
 ) -> Iterator[Line[StageRaw]]:
-    """The answers in a file that decide the label of a record; findings are named `check`."""
-    answered: set[Key] = set()
+    """The answers in a file that decide the label of a record; findings are named `check`. `answered` gets their
+    keys."""
     lines = in_key_order(read_lines(root, name, StageRaw, findings, unique=False), name, check, findings)
     for line in of_known_records(lines, records, name, check, findings):
         row = line.record
@@ -28,9 +29,8 @@ def deciding_answers(
             findings.add(check, name, f"{line.key[1]}: is an answer of stage {row.stage}", line.number)
         if row.purpose != "label":
             continue
-        if line.key in answered:
+        if answered.add(line.key):
             findings.add(check, name, f"{line.key[1]} is answered twice", line.number)
-        answered.add(line.key)
         yield line
 
 
@@ -57,14 +57,14 @@ class Answers:
 
 def readable_answers(path: Path) -> Iterator[tuple[Key, int, dict[str, Any]]]:
     """(key, line number, row) of the lines that are valid rows of StageRaw."""
-    for number, key, raw, _ in tolerant_rows(path):
+    for number, raw in tolerant_lines(path):
         try:
             row = StageRaw.model_validate_json(raw, strict=True).model_dump()
             parsed = None if row["parsed"] is None else json.loads(row["parsed"])
         except (ValidationError, ValueError, RecursionError):
             continue
-        if parsed is None or (isinstance(parsed, dict) and too_large(parsed) is None):
-            yield key, number, row
+        if too_large(row) is None and (parsed is None or (isinstance(parsed, dict) and too_large(parsed) is None)):
+            yield key_of(row), number, row
 
 
 def answers_of(root: Path, model: str, passes: list[int]) -> dict[int, dict[str, Answers]]:

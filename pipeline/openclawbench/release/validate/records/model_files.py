@@ -1,13 +1,13 @@
 """The files of one source model (T37): tiers divide the master table, the other files repeat parts of it."""
 
 import hashlib
-from collections.abc import Iterator, Mapping
+import sqlite3
+from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-import polars as pl
-
-from openclawbench.records.release import Master, PositiveStructured, RecordIndexRow
+from openclawbench.records.release import Master, PositiveStructured
 from openclawbench.records.tiers import STATUS_OF
 from openclawbench.release.record_key import Key
 from openclawbench.release.validate.files.lines import Line, in_key_order, raw_lines, read_line, read_lines
@@ -16,32 +16,62 @@ from openclawbench.release.validate.recompute.fields import AT_ONCE, RecordRecom
 from openclawbench.release.validate.recompute.statistics import columns_of
 from openclawbench.release.validate.records.answers import deciding_answers
 from openclawbench.release.validate.records.consistency import problems
-from openclawbench.release.validate.records.record_digest import RecordDigest, digest_record
+from openclawbench.release.validate.records.key_tables import KeyCounts, KeyTable, missing
+from openclawbench.release.validate.records.record_digest import RecordDigest, Records, digest_record
+from openclawbench.release.validate.records.record_index import Index
+from openclawbench.release.validate.records.spool import Spool
 from openclawbench.release.writer.render import MASTER_FILE, POSITIVES_FILES, ROOT, STAGES, TIER_FILES, stage_raw_file
 from openclawbench.rules.checks import CheckRules
 from openclawbench.rules.taxonomy import Taxonomy
 
 
+@dataclass
+class ModelTables:
+    """What the checks of one model's files give: a row of each record, and what the checks of the corpus need."""
+
+    connection: sqlite3.Connection
+    records: Records
+    statistics: Spool  # columns_of the records
+
+
 def check_model(
-    root: Path, model: str, index: Mapping[Key, RecordIndexRow], deriver: RecordRecomputer | None, findings: Findings
-) -> tuple[dict[Key, RecordDigest], list[pl.DataFrame]]:
-    """Check the files of one model; returns the digest of each record, and the columns for the statistics."""
+    root: Path, model: str, index: Index, deriver: RecordRecomputer | None, tables: ModelTables, findings: Findings
+) -> None:
+    """Check the files of one model, and fill its tables."""
     folder = f"{ROOT}/{model}"
-    records: dict[Key, RecordDigest] = {}
-    columns: list[pl.DataFrame] = []
+    records, places = tables.records, LinePlaces(tables.connection)
     lines = check_master(root, f"{folder}/{MASTER_FILE}", model, findings)
     while batch := list(islice(lines, AT_ONCE)):
-        for line, basis in zip(batch, basis_of(batch, index), strict=True):
-            records[line.key] = digest_record(line, basis)
-        columns.append(columns_of(batch))
+        index_rows = index.of(line.key for line in batch)
+        basis = basis_of(batch, {key for key, row in index_rows.items() if row.partial_trial})
+        for line, row in zip(batch, basis.iter_rows(named=True), strict=True):
+            records[line.key] = record = digest_record(line, row)
+            places.add(record.digest, line.key)
+        tables.statistics.add(columns_of(batch))
         if deriver is not None:
-            deriver.check(batch)
-    check_tiers(root, folder, records, findings)
+            deriver.check(batch, index_rows)
+    check_tiers(root, folder, records, places, findings)
     for status, file in POSITIVES_FILES.items():
         check_positives(root, f"{folder}/{file}", status, records, findings)
     for stage in STAGES:
         check_raw(root, f"{folder}/{stage_raw_file(stage)}", stage, records, findings)
-    return records, columns
+
+
+class LinePlaces:
+    """The key of the record that a line of the master table belongs to, by the digest of the line."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self.connection = connection
+        connection.execute("CREATE TABLE lines (digest BLOB PRIMARY KEY, model TEXT, id TEXT) WITHOUT ROWID")
+
+    def add(self, digest: bytes, key: Key) -> None:
+        """The line of a record."""
+        self.connection.execute("INSERT OR REPLACE INTO lines VALUES (?, ?, ?)", (digest, *key))
+
+    def find(self, digest: bytes, records: Records) -> Key | None:
+        """The key of a line; None if no record has it."""
+        key: Key | None = self.connection.execute("SELECT model, id FROM lines WHERE digest = ?", (digest,)).fetchone()
+        return key if key is not None and records[key].digest == digest else None
 
 
 def check_master(root: Path, name: str, model: str, findings: Findings) -> Iterator[Line[Master]]:
@@ -59,27 +89,27 @@ def check_master(root: Path, name: str, model: str, findings: Findings) -> Itera
         yield line
 
 
-def check_tiers(root: Path, folder: str, records: dict[Key, RecordDigest], findings: Findings) -> None:
+def check_tiers(root: Path, folder: str, records: Records, places: LinePlaces, findings: Findings) -> None:
     """Each record is in the file of its tier, byte for byte, and in no other."""
-    file_of_key: dict[Key, str] = {}
-    masters = {record.digest: key for key, record in records.items()}
+    file_of_key = KeyTable(records.connection, "tier_files", str.encode, bytes.decode)
     for tier, file in TIER_FILES.items():
         name = f"{folder}/{file}"
         for number, raw in raw_lines(root, name, findings):
-            key = masters.get(hashlib.sha256(raw).digest()) or differing(name, number, raw, records, findings)
+            key = places.find(hashlib.sha256(raw).digest(), records)
+            key = key or differing(name, number, raw, records, findings)
             if key is None:
                 continue
-            if key in file_of_key:
-                where = "here a second time" if file_of_key[key] == name else f"also in {file_of_key[key]}"
+            if (former := file_of_key.get(key)) is not None:
+                where = "here a second time" if former == name else f"also in {former}"
                 findings.add("tiers", name, f"{key[1]} is {where}", number)
             file_of_key[key] = name
             if records[key].tier != tier:
                 findings.add("tiers", name, f"{key[1]} is of tier {records[key].tier}", number)
-    for key in sorted(records.keys() - file_of_key.keys()):
+    for key in missing(records, file_of_key):
         findings.add("tiers", f"{folder}/{TIER_FILES.get(records[key].tier, '')}", f"{key[1]} is missing")
 
 
-def differing(name: str, number: int, raw: bytes, records: dict[Key, RecordDigest], findings: Findings) -> Key | None:
+def differing(name: str, number: int, raw: bytes, records: Records, findings: Findings) -> Key | None:
     """The key of a line that is not in the master table, with findings; None if the table does not have the key."""
     line = read_line(name, number, raw, Master, findings)
     if line is None:
@@ -91,32 +121,34 @@ def differing(name: str, number: int, raw: bytes, records: dict[Key, RecordDiges
     return line.key
 
 
-def check_positives(root: Path, name: str, status: str, records: dict[Key, RecordDigest], findings: Findings) -> None:
+def check_positives(root: Path, name: str, status: str, records: Records, findings: Findings) -> None:
     """The anomalous records of one label_status and no others, each a part of its master record."""
-    expected = {
-        key for key, record in records.items() if record.positive is not None and STATUS_OF.get(record.tier) == status
-    }
-    present: set[Key] = set()
+    present = KeyCounts(records.connection, "positives")
+    present.clear()
     for line in read_lines(root, name, PositiveStructured, findings, unique=True):
         present.add(line.key)
-        if line.key not in expected:
+        record = records.get(line.key)
+        if record is None or not is_positive(record, status):
             findings.add("positives", name, f"{line.key[1]} is not an anomalous {status} record", line.number)
-        elif hashlib.sha256(line.raw).digest() != records[line.key].positive:
+        elif hashlib.sha256(line.raw).digest() != record.positive:
             findings.add("positives", name, f"{line.key[1]} differs from its record in the master table", line.number)
-    for key in sorted(expected - present):
+    for key in missing((key for key, record in records.rows() if is_positive(record, status)), present):
         findings.add("positives", name, f"{key[1]} is missing")
 
 
-def check_raw(root: Path, name: str, stage: str, records: dict[Key, RecordDigest], findings: Findings) -> None:
+def is_positive(record: RecordDigest, status: str) -> bool:
+    """True for an anomalous record of one label_status."""
+    return record.positive is not None and STATUS_OF.get(record.tier) == status
+
+
+def check_raw(root: Path, name: str, stage: str, records: Records, findings: Findings) -> None:
     """Every answer belongs to a record, and the answer that decided is the one that the record shows."""
-    answered: set[Key] = set()
-    for line in deciding_answers(root, name, stage, records, "raw_answers", findings):
-        answered.add(line.key)
+    answered = KeyCounts(records.connection, "answered")
+    answered.clear()
+    for line in deciding_answers(root, name, stage, records, answered, "raw_answers", findings):
         parsed, shown = line.record.parsed, records[line.key].stages[stage]
         if shown != (parsed and hashlib.sha256(parsed.encode()).digest()):
             message = f"{line.key[1]}: the record has another answer of stage {stage}"
             findings.add("raw_answers", name, message, line.number)
-    for key in sorted(
-        key for key, record in records.items() if record.stages[stage] is not None and key not in answered
-    ):
+    for key in missing((key for key, record in records.rows() if record.stages[stage] is not None), answered):
         findings.add("raw_answers", name, f"{key[1]}: the answer that the record has is missing")

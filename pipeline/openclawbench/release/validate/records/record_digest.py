@@ -1,13 +1,17 @@
-"""What validation keeps of a record in memory: digests of its lines, and the columns of its label."""
+"""What validation keeps of each record: digests of its lines, and the columns of its label."""
 
 import hashlib
+import sqlite3
 from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from openclawbench.base.canonical_json import canonical_json
 from openclawbench.records.release import Master, PositiveStructured
 from openclawbench.records.tiers import STATUS_OF
 from openclawbench.release.validate.files.lines import Line
+from openclawbench.release.validate.records.key_tables import KeyTable
 from openclawbench.release.writer.render import POSITIVES_FILES
 
 
@@ -20,6 +24,21 @@ class RecordDigest:
     positive: bytes | None  # of its line in the positives of its label_status; None if it has none
     stages: dict[str, bytes | None]  # stage -> digest of its parsed answer
     basis: dict[str, Any]  # a LabelBasis row
+
+
+Records = KeyTable[RecordDigest]
+
+
+def records_in(connection: sqlite3.Connection) -> Records:
+    """The table of the records in a temporary database."""
+    decoder = msgspec.msgpack.Decoder(tuple[str, bytes, bytes | None, dict[str, bytes | None], dict[str, Any]])
+    encoder = msgspec.msgpack.Encoder()
+    return KeyTable(
+        connection,
+        "records",
+        lambda row: encoder.encode((row.tier, row.digest, row.positive, row.stages, row.basis)),
+        lambda content: RecordDigest(*decoder.decode(content)),
+    )
 
 
 def digest_record(line: Line[Master], basis: dict[str, Any]) -> RecordDigest:

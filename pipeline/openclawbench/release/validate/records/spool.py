@@ -1,0 +1,40 @@
+"""A table that is written to temporary Parquet files as it comes, and read again when it is complete."""
+
+from pathlib import Path
+
+import polars as pl
+
+ROWS = 4096  # that wait in memory
+
+
+class Spool:
+    """Frames of the same columns, in the order in which they were added. `folder` may hold the files of others."""
+
+    def __init__(self, folder: Path, name: str) -> None:
+        self.folder, self.name = folder, name
+        self.files: list[Path] = []
+        self.waiting: list[pl.DataFrame] = []
+
+    def add(self, frame: pl.DataFrame) -> None:
+        """Some more rows."""
+        self.waiting.append(frame)
+        if sum(frame.height for frame in self.waiting) >= ROWS:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write the rows that wait."""
+        if self.waiting:
+            path = self.folder / f"{self.name}-{len(self.files)}.parquet"
+            pl.concat(self.waiting).write_parquet(path, compression="lz4")
+            self.files.append(path)
+            self.waiting = []
+
+    def take(self, files: list[Path]) -> None:
+        """Append the files of another spool."""
+        self.flush()
+        self.files += files
+
+    def scan(self, empty: pl.DataFrame) -> pl.LazyFrame:
+        """Every row. `empty`: the columns, for a spool that has none."""
+        self.flush()
+        return pl.scan_parquet(self.files, glob=False) if self.files else empty.lazy()
