@@ -1,7 +1,8 @@
 """In the place of `node openclaw_driver.mjs PACKAGE STATE FD`: records the session that the user's words ask for.
 
 A turn that names `hang` never ends, `die` ends the process, `refused` records an error of the endpoint, `lost` records
-nothing, `blind` never asks for the functions, `leak` says the endpoint's key, `once` dies the first time.
+nothing, `blind` never asks for the functions, `leak` says what it has as key, `key` says KEY, `once` dies the first
+time.
 """
 
 import json
@@ -10,6 +11,7 @@ import sys
 import time
 from pathlib import Path
 
+KEY = "sk-proj-" + "Zx9Qm4Lp7Tn2Vb8Rk5Wd" * 2
 if sys.argv[1:] == ["--version"]:
     print("v24.1.0")
     sys.exit()
@@ -53,7 +55,7 @@ for line in sys.stdin:
         call = {"type": "toolCall", "id": "c1", "name": "b__add", "arguments": {"a": 1, "b": 2}}
         text += message("assistant", content=[call], stopReason="toolUse", usage=usage)
         text += message("toolResult", toolCallId="c1", toolName="b__add", content=[{"type": "text", "text": "3"}])
-        said = os.environ["ENDPOINT_KEY"] if "leak" in words else "Done."
+        said = os.environ["ENDPOINT_KEY"] if "leak" in words else f"Done with {KEY}." if "key" in words else "Done."
         text += message("assistant", content=[{"type": "text", "text": said}], stopReason="stop", usage=usage)
     if "lost" not in words:
         (sessions / f"{task['session']}.jsonl").write_text(text)

@@ -55,6 +55,9 @@ def test_tasks_that_are_left_out_are_named_and_end_with_status_1(plan: Any, tmp_
         ([], "name tasks, a --category or a --sample"),
         (["simple_python_0=maybe"], "simple_python_0=maybe: is not one of"),
         (["simple_python_0", "--name", "a b"], "name: may have letters, digits"),
+        (["simple_python_0", "--model", "gpt"], "--model needs --base-url"),
+        (["simple_python_0", "--key-env", "KEY"], "--key-env needs --base-url"),
+        (["simple_python_0=wrong", "--base-url", "http://127.0.0.1:9/v1", "--model", "m"], "no source model"),
     ],
 )
 def test_wrong_use_is_one_sentence(plan: Any, arguments: list[str], message: str) -> None:
@@ -62,11 +65,36 @@ def test_wrong_use_is_one_sentence(plan: Any, arguments: list[str], message: str
     assert (ended.returncode, message in ended.stderr, "Value error" in ended.stderr) == (2, True, False)
 
 
+@pytest.mark.parametrize(
+    ("text", "more", "message"),
+    [
+        ('name = "a"\nbase_url = "scripted"\nmodel = "m"', ["--attempts", "2"], "--attempts: the source models are"),
+        ('name = "a"\nmodel = "m"', [], "source model 1: base_url is missing"),
+        ('name = "a"\nbase_url = "scripted"', [], "source model 1: model: Field required"),
+    ],
+)
+def test_a_file_of_source_models_says_what_is_wrong(
+    plan: Any, tmp_path: Path, text: str, more: list[str], message: str
+) -> None:
+    (tmp_path / "s.toml").write_text(f"[[source_model]]\n{text}\n")
+    ended = plan("simple_python_0", "--sources", str(tmp_path / "s.toml"), *more)
+    assert (ended.returncode, message in " ".join(ended.stderr.split())) == (2, True), ended.stderr
+
+
+def test_two_source_models_of_one_name_are_refused(plan: Any, tmp_path: Path) -> None:
+    table = '[[source_model]]\nname = "{}"\nbase_url = "scripted"\nmodel = "m"\n'
+    (tmp_path / "s.toml").write_text(table.format("a") + table.format("A"))
+    ended = plan("simple_python_0", "--sources", str(tmp_path / "s.toml"))
+    assert (ended.returncode, "source model 2: name: A occurs twice" in ended.stderr) == (2, True)
+
+
 def test_a_plan_that_was_begun_is_not_replaced_by_accident(plan: Any, tmp_path: Path) -> None:
     assert plan("simple_python_0").returncode == 0
     assert plan("simple_python_0", "parallel_0").returncode == 0  # nothing was collected yet
     assert plan("--allow-network", verb="run").returncode == 0
     assert plan("simple_python_0", "parallel_0").returncode == 0  # the same plan
+    assert plan("simple_python_0", "parallel_0", "multi_turn_base_0").returncode == 0  # nothing of it is lost
+    assert plan("simple_python_0", "parallel_0").returncode == 0
     ended = plan("parallel_0", "parallel_1")
     said = " ".join(ended.stderr.split())
     assert (ended.returncode, tasks_of(tmp_path)) == (2, ["simple_python_0", "parallel_0"])

@@ -1,5 +1,10 @@
 """The relay between an agent and its endpoint, asked over its Unix socket."""
 
+import contextlib
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
 import httpx
 import pytest
 from planned import found_task
@@ -42,9 +47,10 @@ def test_a_wrong_token_reaches_no_endpoint() -> None:
 def test_a_refusal_is_kept_without_the_key() -> None:
     with scripted_endpoint() as endpoint, relay(1) as passing_on:
         passing_on.point(0, endpoint.base_url(0), "the key")  # which is contained in what the endpoint answers
-        assert ask(passing_on).status_code == 401
+        answer = ask(passing_on)
+        assert (answer.status_code, "the key" in answer.text) == (401, False)
         refusal = passing_on.upstreams[0].refusal
-        assert refusal is not None and refusal.startswith("HTTP 401: ") and "***" in refusal
+        assert refusal is not None and refusal.startswith("HTTP 401: ") and "[key]" in refusal
         assert "the key" not in refusal
 
 
@@ -54,3 +60,50 @@ def test_an_endpoint_that_is_away_is_a_gateway_error() -> None:
         answer = ask(passing_on)
         assert (answer.status_code, "127.0.0.1 cannot be reached" in answer.text) == (502, True)
         assert passing_on.upstreams[0].statuses == {0: 1}
+
+
+PIECE = b'data: {"choices": [{"index": 0, "delta": {"content": "One"}, "finish_reason": null}]}\n\n'
+LAST = b'data: {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}\n\n'
+
+
+@contextlib.contextmanager
+def streaming(*pieces: bytes) -> Iterator[str]:
+    """An endpoint that streams these pieces and closes the connection; its address."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["Content-Length"]))
+            self.send_response(200)
+            self.send_header("Content-Type", "text/event-stream")
+            self.end_headers()
+            for piece in pieces:
+                self.wfile.write(piece)
+                self.wfile.flush()
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_address[1]}/v1"
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+@pytest.mark.parametrize("pieces", [(), (PIECE,), (PIECE, LAST[:-40])])
+def test_an_answer_that_breaks_off_reaches_the_agent_as_a_broken_connection(pieces: tuple[bytes, ...]) -> None:
+    with streaming(*pieces) as base_url, relay(1) as passing_on:
+        passing_on.point(0, base_url, None)
+        with pytest.raises(httpx.RemoteProtocolError):
+            ask(passing_on, stream=True)
+        assert passing_on.upstreams[0].was_cut
+
+
+@pytest.mark.parametrize("pieces", [(PIECE, LAST), (PIECE, b"data: [DO", b"NE]\n\n"), (PIECE + LAST[:60], LAST[60:])])
+def test_an_answer_that_ends_is_not_called_cut(pieces: tuple[bytes, ...]) -> None:
+    with streaming(*pieces) as base_url, relay(1) as passing_on:
+        passing_on.point(0, base_url, None)
+        assert ask(passing_on, stream=True).content == b"".join(pieces)
+        assert not passing_on.upstreams[0].was_cut

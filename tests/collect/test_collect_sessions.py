@@ -124,3 +124,37 @@ def test_what_openclaw_masked_is_taken_from_the_calls_that_were_made() -> None:
 )
 def test_a_masked_value_is_known_by_what_it_leaves(recorded: Any, made: Any, same: bool) -> None:
     assert is_masked_form(recorded, made) is same
+
+
+def asks(text: str) -> dict[str, Any]:
+    return {"role": "user", "content": [{"type": "text", "text": text}]}
+
+
+THREE_TURNS = planned_task(
+    found_task(
+        "t_0",
+        turns=[[{"role": "user", "content": text}] for text in ("Add.", "Again.", "Again.")],
+        simulator={"initial_config": {}, "involved_classes": [], "long_context": False},
+    ),
+    None,
+)
+
+
+def test_what_openclaw_asks_again_after_an_empty_reply_is_no_new_turn() -> None:
+    again = asks("Add.\n\nThe previous attempt did not produce a user-visible answer. Continue.")
+    content = session(asks("Add."), says(), again, says("Three."), asks("Again."), says("Six."))
+    assert read_session(content, THREE_TURNS).turns == [["", "Three."], ["Six."]]
+
+
+def test_two_turns_of_the_same_words_are_two() -> None:
+    content = session(asks("Add."), says("3"), asks("Again."), says("6"), asks("Again."), says("9"))
+    assert read_session(content, THREE_TURNS).turns == [["3"], ["6"], ["9"]]
+
+
+def test_an_error_stays_where_openclaw_words_the_reply_itself() -> None:
+    failed = says("", stopReason="error", errorMessage="400 maximum context length")
+    own = says("Context overflow: prompt too large for the model.", api="cli")
+    content = session(asks("Add."), failed, asks("Add."), failed, own)
+    read = read_session(content, THREE_TURNS)
+    assert (read.error, len(read.turns)) == ("400 maximum context length", 1)
+    assert read_session(session(asks("Add."), failed, asks("Add."), says("3")), THREE_TURNS).error is None

@@ -60,7 +60,7 @@ def test_what_gave_context_says_what_it_gave(tmp_path: Path) -> None:
     assert files["a/sessions.json"]["message"] == "m/a/sessions.json: lies beside sessions and gave them: run context."
     said = files["a/s-1.trajectory.jsonl"]["message"]
     assert "(openclaw_trajectory) and gave them: the first prompt." in said
-    assert "is none" in files["b/sessions.json"]["message"]
+    assert "is not one" in files["b/sessions.json"]["message"]
 
 
 def test_a_trial_record_says_what_it_gave(tmp_path: Path) -> None:

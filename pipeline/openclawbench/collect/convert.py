@@ -31,6 +31,7 @@ class Converted:
     sessions: int = 0
     infra_errors: int = 0
     left: int = 0  # planned, and not made yet
+    left_out: int = 0  # because they hold the key of their endpoint
     removed: int = 0  # sessions that were in the raw folder, and that the plan no longer has or that were made again
     trees: dict[Path, dict[str, list[str]]] = field(default_factory=dict)  # root -> source model -> subsets
     not_run: Counter[tuple[Path, str, str]] = field(
@@ -61,9 +62,10 @@ def convert(collection: Collection, plan: Plan, raw: Path, oracle: Path, keys: M
             continue
         content = None if row.session is None else content_of(collection, row)
         if content is not None and (key := keys.get(row.source_model)) and key.encode() in content:
+            converted.left_out += 1
             converted.notes.append(
-                f"{row.source_model}/{row.session}: holds the key of its endpoint and is left out. Give the agent no "
-                "way to read it, and collect it again."
+                f"{row.source_model}/{row.session}: holds the key of its endpoint and is left out. Take its line out "
+                f"of {collection.log}, and the next `collect run` makes it again."
             )
             continue
         if content is not None:

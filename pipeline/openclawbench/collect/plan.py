@@ -114,6 +114,11 @@ class SourceModel(Planned):
         return (os.environ.get(self.api_key_env) or None) if self.api_key_env else None
 
     @property
+    def has_price(self) -> bool:
+        """Whether its tokens cost anything."""
+        return bool(self.price_in or self.price_out or self.price_cached)
+
+    @property
     def endpoint_host(self) -> str:
         """Host of the endpoint, for the provenance."""
         return SCRIPTED if self.base_url == SCRIPTED else urlsplit(self.base_url).netloc
@@ -255,8 +260,11 @@ def read_plan(folder: Path) -> Plan:
 
 def source_models(entries: Iterable[Mapping[str, Any]], where: str) -> list[SourceModel]:
     """Source models as a TOML file or options give them. UsageError names the entry and what is wrong with it."""
-    models = []
+    models: list[SourceModel] = []
     for number, entry in enumerate(entries, 1):
+        name = entry.get("name")
+        if any(model.name.casefold() == str(name).casefold() for model in models):
+            raise UsageError(f"{where}: source model {number}: name: {name} occurs twice. Give it another name.")
         try:
             models.append(SourceModel.model_validate(entry))
         except ValidationError as error:

@@ -11,6 +11,7 @@ from openclawbench.collect.plan import PREFIX, Task
 MASK = "***"
 NOT_FOUND = "Tool {} not found"  # OpenClaw's words
 ENDED_BADLY = ("error", "aborted")
+OWN_API = "cli"  # of a message in the place of a reply that OpenClaw words itself
 
 
 @dataclass
@@ -37,12 +38,14 @@ def read_session(content: bytes, task: Task, journal: bytes = b"") -> RecordedSe
     """
     journal_calls = Journal(journal)
     bfcl_names = {function.name: function.bfcl_name for function in functions_of(task)}
-    read, known_calls, stamps = RecordedSession(), set(), []
+    read, known_calls, stamps, has_replied = RecordedSession(), set(), [], False
     for record in messages(content):
         message, role = record["message"], record["message"].get("role")
         stamps.append(record.get("timestamp"))
         if role == "user":
-            read.turns.append([])
+            if not is_asked_again(text_of(message), task, read, has_replied):
+                read.turns.append([])
+            has_replied = False
         elif role == "assistant":
             usage = message.get("usage") or {}
             cached = usage.get("cacheRead") or 0
@@ -52,7 +55,10 @@ def read_session(content: bytes, task: Task, journal: bytes = b"") -> RecordedSe
             if message.get("stopReason") in ENDED_BADLY:
                 read.error = message.get("errorMessage") or message["stopReason"]
                 continue
+            if read.error and message.get("api") == OWN_API:
+                continue
             read.error = None
+            has_replied = has_replied or bool(message.get("content"))
             blocks = message.get("content") or []
             calls = [block for block in blocks if block.get("type") == "toolCall"]
             known_calls |= {block.get("id") for block in calls}
@@ -83,6 +89,23 @@ def read_session(content: bytes, task: Task, journal: bytes = b"") -> RecordedSe
     moments = [datetime.fromisoformat(stamp) for stamp in stamps if isinstance(stamp, str)]
     read.seconds = round((moments[-1] - moments[0]).total_seconds(), 3) if moments else 0.0
     return read
+
+
+def text_of(message: dict[str, Any]) -> str:
+    """The text of a message, which may be a string or blocks."""
+    content = message.get("content") or ""
+    if isinstance(content, str):
+        return content
+    return "".join(block.get("text") or "" for block in content if block.get("type") == "text")
+
+
+def is_asked_again(text: str, task: Task, read: RecordedSession, has_replied: bool) -> bool:
+    """Whether a user message is no new turn of the task: after a failed or empty reply OpenClaw puts the user's words
+    again, with words of its own behind them after an empty one."""
+    turn = len(read.turns)
+    if not turn or turn > len(task.turns) or not text.startswith(task.turns[turn - 1]):
+        return False
+    return not has_replied or turn == len(task.turns)
 
 
 class Journal:

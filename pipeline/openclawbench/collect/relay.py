@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import re
 import secrets
 import shutil
 import tempfile
@@ -17,11 +18,17 @@ from aiohttp import web
 from yarl import URL
 
 from openclawbench.base.terminal import flat
+from openclawbench.judge.transport.secrets import NONE, Secrets
+from openclawbench.rules.asking import AskingRules
 
 PREFIX = "/v1"  # of the paths that the agent asks for; the rest is added to the endpoint's address
 # Headers that belong to one connection, or that are written anew.
 NOT_PASSED_ON = {"authorization", "connection", "content-length", "host", "keep-alive", "transfer-encoding"}
 REFUSALS = (401, 402, 403, 404)  # asking again would not help: key, balance, permission, model or address
+FAILED = 400  # HTTP statuses from here on
+EVENT_STREAM = "text/event-stream"
+END_OF_ANSWER = re.compile(rb'"finish_reason"\s*:\s*"|\[DONE\]')
+LONGEST_END = 64  # bytes of the end of an answer that two pieces may share
 CONNECT_S = 30.0
 MOST_BYTES = 64 * 1024**2  # of a request
 MESSAGE_CHARACTERS = 300
@@ -30,12 +37,15 @@ MESSAGE_CHARACTERS = 300
 @dataclass
 class Upstream:
     """Where a worker's requests go, and how they were answered since `Relay.point`. `statuses`: HTTP status -> count;
-    0 counts requests that the endpoint did not answer. `refusal`: what it said to the first request that it refused."""
+    0 counts requests that the endpoint did not answer. `refusal`: what it said to the first request that it refused.
+    `was_cut`: its last answer broke off in the middle."""
 
     base_url: str
     key: str | None
+    secrets: Secrets = NONE
     statuses: Counter[int] = field(default_factory=Counter)
     refusal: str | None = None
+    was_cut: bool = False
 
 
 class Relay:
@@ -58,7 +68,8 @@ class Relay:
 
     def point(self, worker: int, base_url: str, key: str | None) -> None:
         """Send a worker's requests to an endpoint from now on; its counts begin anew."""
-        self.upstreams[worker] = Upstream(base_url.rstrip("/"), key)
+        secrets = Secrets((key or "",), AskingRules.load().secret)
+        self.upstreams[worker] = Upstream(base_url.rstrip("/"), key, secrets)
 
     def start(self) -> None:
         """Listen for every worker."""
@@ -125,19 +136,42 @@ class Relay:
             request.method, url, data=body, headers=headers, allow_redirects=False
         ) as response:
             upstream.statuses[response.status] += 1
-            if response.status in REFUSALS and upstream.refusal is None:
-                content = await response.read()
-                text = flat(content.decode("utf-8", "replace"))[:MESSAGE_CHARACTERS]
-                upstream.refusal = f"HTTP {response.status}: {text.replace(upstream.key or chr(0), '***')}"
-                return web.Response(status=response.status, body=content, content_type=response.content_type)
-            passed_on = {name: value for name, value in response.headers.items() if name.lower() not in NOT_PASSED_ON}
-            answer = web.StreamResponse(status=response.status, headers=passed_on)
-            await answer.prepare(request)
+            if response.status >= FAILED:  # some servers repeat the key of a request
+                content = upstream.secrets.shown(await response.read())
+                if response.status in REFUSALS and upstream.refusal is None:
+                    text = flat(content.decode("utf-8", "replace"))[:MESSAGE_CHARACTERS]
+                    upstream.refusal = f"HTTP {response.status}: {text}"
+                passed_on = {"Retry-After": wait} if (wait := response.headers.get("Retry-After")) else None
+                return web.Response(
+                    status=response.status, body=content, content_type=response.content_type, headers=passed_on
+                )
+            return await self.stream(request, response, upstream)
+
+    async def stream(
+        self, request: web.Request, response: aiohttp.ClientResponse, upstream: Upstream
+    ) -> web.StreamResponse:
+        """Hand an answer over as it comes. One that breaks off reaches the agent as a broken connection: OpenClaw takes
+        what came for the whole answer otherwise."""
+        headers = {name: value for name, value in response.headers.items() if name.lower() not in NOT_PASSED_ON}
+        answer = web.StreamResponse(status=response.status, headers=headers)
+        await answer.prepare(request)
+        has_ended, last = response.content_type != EVENT_STREAM, b""
+        try:
             async for piece in response.content.iter_any():
+                has_ended = has_ended or END_OF_ANSWER.search(last + piece) is not None
+                last = piece[-LONGEST_END:]
                 await answer.write(piece)
-            with contextlib.suppress(ConnectionError):
-                await answer.write_eof()
+        except aiohttp.ClientError:
+            has_ended = False
+        agent = request.transport
+        if agent is None or agent.is_closing():  # the agent went away by itself
             return answer
+        upstream.was_cut = not has_ended
+        if not has_ended:
+            agent.abort()
+        with contextlib.suppress(ConnectionError):
+            await answer.write_eof()
+        return answer
 
 
 def problem(status: int, message: str) -> web.Response:

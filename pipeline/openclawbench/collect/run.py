@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +21,8 @@ from openclawbench.collect.plan import SCRIPTED, Plan, PlannedSession
 from openclawbench.collect.serve import CALLS
 from openclawbench.collect.worker import Ended, Surroundings, Worker
 from openclawbench.errors import BudgetReached, CollectionStopped, DataFolderLocked, UnreadableInput, UsageError
+from openclawbench.judge.transport.secrets import is_strong
+from openclawbench.rules.asking import AskingRules
 from openclawbench.storage import append_log
 from openclawbench.storage.data_folder import write_atomic
 from openclawbench.storage.file_lock import file_lock
@@ -31,6 +33,10 @@ if TYPE_CHECKING:
 MAX_TRIES = 3  # of a session that the infrastructure ended
 MAX_FAILED_IN_A_ROW = 3  # sessions: then the endpoint or the installation is at fault, and the run stops
 RATE_LIMITED = 429
+HOLDS_KEY = (
+    "the session holds the key of its endpoint, so nothing of it is kept. Give the agent no way to read the key, and "
+    "run the same command again"
+)
 PAUSE_S = 2.0  # before another try, doubled each time
 
 
@@ -197,6 +203,11 @@ def collect(
     from openclawbench.collect.relay import relay  # its HTTP library takes a third of a second to load
     from openclawbench.collect.scripted_endpoint import scripted_endpoint
 
+    if options.budget_usd is not None and not any(source.has_price for source in plan.source_models):
+        raise UsageError(
+            "--budget-usd: no source model of the plan has a price, so nothing would count. Plan with --price-in and "
+            "--price-out (USD for a million tokens), or use --budget-tokens."
+        )
     with collection.locked():
         ended, keys = collection.ended(), keys_of(plan)
         remaining = left_of(plan, ended)
@@ -265,7 +276,7 @@ class Crew:
                 self.make_session(worker, planned)
         finally:
             worker.close()
-            worker.remove_earlier_homes()
+            worker.remove_homes()
 
     def check_budget(self) -> None:
         """BudgetReached where no further session may be begun."""
@@ -291,12 +302,12 @@ class Crew:
                 assert self.endpoint is not None
                 self.endpoint.load(worker.number, planned.task.script)
                 base_url, key = self.endpoint.base_url(worker.number), self.endpoint.key
-            ended = worker.do(planned, session, base_url, key)
+            ended = without_key(worker.do(planned, session, base_url, key), key)
             if self.stop.is_set() and ended.error:
                 return  # ended from outside: it is made again by the next run
             for place, amount in enumerate(amounts(ended, planned)):
                 spent[place] += amount
-            if ended.error is None or ended.upstream.refusal or number == MAX_TRIES:
+            if ended.error is None or ended.error == HOLDS_KEY or ended.upstream.refusal or number == MAX_TRIES:
                 break
             earlier.append(ended.error)
             if self.stop.wait(PAUSE_S * 2 ** (number - 1)):
@@ -354,6 +365,15 @@ class Crew:
                     f"{self.failed_in_a_row} sessions in a row were ended by the infrastructure, the last with: "
                     f"{row.error}. Nothing of them counts as failed. Mend it, and run the same command again."
                 )
+
+
+def without_key(ended: Ended, key: str | None) -> Ended:
+    """The same, but for a session in which the key of its endpoint stands: of that nothing is kept. A key that a text
+    may hold by chance ("EMPTY") is not looked for."""
+    is_strong_key = key is not None and is_strong(key, AskingRules.load().secret)
+    if not is_strong_key or ended.content is None or key is None or key.encode() not in ended.content + ended.journal:
+        return ended
+    return replace(ended, error=HOLDS_KEY, content=None, journal=b"")
 
 
 def amounts(ended: Ended, planned: PlannedSession) -> tuple[int, int, int, float]:

@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import re
 import resource
 import select
 import shutil
@@ -32,6 +33,7 @@ LARGEST_FILE = 1024**3
 MOST_PROCESSES = 512  # beside those that the user has already
 MOST_CPU_S = 3600
 START = "start"  # name of the home that an OpenClaw process begins in
+TIMED_OUT = re.compile(r"abort|time", re.IGNORECASE)  # in OpenClaw's words
 GRACE_S = 30.0  # beyond the time limit that OpenClaw itself keeps
 
 
@@ -104,15 +106,24 @@ class Worker:
         journal = self.state / CALLS
         calls = journal.read_bytes() if journal.exists() else b""
         read = None if content is None else read_session(content, planned.task, calls)
+        upstream = self.surroundings.relay.upstreams[self.number]
         if read is not None and read.error and not errors:
             errors = [read.error]
+        if upstream.was_cut:
+            openclaw_says = f": {errors[0]}" if errors else ""
+            errors = [f"{planned.source_model.endpoint_host} broke off an answer in the middle{openclaw_says}"]
         if not errors and (fault := self.fault_of(read, planned)) is not None:
             errors = [f"OpenClaw {self.surroundings.openclaw.version} {fault}"]
+        seconds = round(time.monotonic() - began, 3)
         if errors:
             self.close()
-        upstream = self.surroundings.relay.upstreams[self.number]
-        seconds = round(time.monotonic() - began, 3)
-        return Ended(errors[0] if errors else None, content, calls, read, seconds, upstream)
+        return Ended(self.explained(errors[0], seconds) if errors else None, content, calls, read, seconds, upstream)
+
+    def explained(self, error: str, seconds: float) -> str:
+        """What OpenClaw says of an error, and the time limit where that is the cause."""
+        limit_s = self.surroundings.task_timeout_s
+        is_late = seconds >= limit_s and TIMED_OUT.search(error) is not None
+        return f"a user turn took longer than --timeout {limit_s:g} s: {error}" if is_late else error
 
     def fault_of(self, read: RecordedSession | None, planned: PlannedSession) -> str | None:
         """What shows that the agent did not have the tools that its mode gives it; null where it had."""
@@ -122,8 +133,8 @@ class Worker:
             return f"did not offer the agent {read.not_offered[0]}, a function of the task"
         listed = self.state / LISTED
         turns = {json.loads(line)["turn"] for line in listed.read_text().splitlines()} if listed.exists() else set()
-        if len(turns) < len(read.turns):
-            return f"asked for the task's functions in {len(turns)} of {len(read.turns)} turns only"
+        if len(turns) < (planned_turns := len(planned.task.turns)):
+            return f"asked for the task's functions in {len(turns)} of {planned_turns} turns only"
         if planned.source_model.mode == "functions" and read.other_tools:
             return f"gave the agent {min(read.other_tools)}, which mode functions leaves out"
         return None
@@ -185,11 +196,9 @@ class Worker:
         self.home = self.homes / name
         make_home(self.home, source, self.state, self.surroundings.openclaw.version)
 
-    def remove_earlier_homes(self) -> None:
-        """Of a process that has ended: the last home stays, to be looked at."""
-        for home in self.homes.glob("*"):
-            if home != self.home:
-                shutil.rmtree(home, ignore_errors=True)
+    def remove_homes(self) -> None:
+        """Of a process that has ended."""
+        shutil.rmtree(self.homes, ignore_errors=True)
 
     def begin(self, planned: PlannedSession) -> None:
         """Put the task where the MCP server looks for it, and make its home: a name without meaning, since the agent

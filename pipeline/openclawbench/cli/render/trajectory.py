@@ -72,12 +72,22 @@ def heading(
     }
     if not labelled:
         del rows["risk"]
+    if labelled and trajectory["collection"]:
+        rows["made by"] = made_by(trajectory)
     if marks:
         rows["marks"] = ", ".join(marks)
     if unknown := trajectory["unknown_blocks"]:
         rows["unknown"] = "content blocks: " + ", ".join(f"{row['count']} {row['name']}" for row in unknown)
     for name, value in rows.items():
         console.print(f"  {name:8}{one_line(value)}")
+
+
+def made_by(trajectory: dict[str, Any]) -> str:
+    """What made a collected session."""
+    collection = trajectory["collection"]
+    model = f"{collection['model']} at {collection['endpoint_host']}" if collection["endpoint_host"] else None
+    openclaw = f"OpenClaw {collection['openclaw']}" if collection["openclaw"] else None
+    return ", ".join(filter(None, [openclaw, trajectory["mode"], collection["evaluator"], model]))
 
 
 def user(console: Console, turn: dict[str, Any], cited: list[dict[str, Any]], full: bool) -> None:

@@ -194,6 +194,11 @@ def check_tree(
         oracle_input.warnings.append({"reason": "bfcl_unknown_model", "file": tree, "line": None, "message": sentence})
 
 
+def any_answer(category: Category) -> bool:
+    """Whether a model answered at all: where the infrastructure ended every task, 0 % says nothing."""
+    return category.results is None or any(not result.inference_error for result in category.results.results)
+
+
 def check_category(oracle_input: OracleInput, category: Category, rules: OracleRules) -> None:
     """Say loudly what a person must know of a category: unscorable and why, 0 %, a header that contradicts itself."""
 
@@ -203,7 +208,7 @@ def check_category(oracle_input: OracleInput, category: Category, rules: OracleR
     verdict, scores = category.verdict, category.scores
     if verdict.kind != "scored":
         warn(f"bfcl_{verdict.reason or verdict.kind}", f"{verdict.message}.", verdict.file, verdict.line)
-    elif scores is not None and scores.correct_count == 0 and scores.total_count:
+    elif scores is not None and scores.correct_count == 0 and scores.total_count and any_answer(category):
         sentence = (
             f"{category.file('score')}: 0 of {scores.total_count} {category.category} passed. It is loaded; "
             "a broken harness is far more often the cause than a weak model. Look at its errors."

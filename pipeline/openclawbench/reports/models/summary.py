@@ -58,9 +58,9 @@ FIELDS = {
     "latency_ms": "p50, p95, p99 (linear between ranks) and mean of the milliseconds of a successful case: a row's "
     "`e2e_ms`; a session from its first to its last record, pauses of a user included",
     "n_latency_unknown": "of n_success, cases that do not say it",
-    "input_tokens": "sum over the cases that say it, as they count it",
+    "input_tokens": "sum over the cases that say it, as they count it: OpenClaw leaves out cached ones",
     "output_tokens": "the same",
-    "total_tokens": "the same; a row does not say it",
+    "total_tokens": "the same; OpenClaw counts cached tokens in; a row does not say it",
     "n_tokens_unknown": "cases that say neither input nor output",
     "cost_usd": "sum over the cases that say it; a row does not",
     "n_cost_unknown": "cases that do not say it",

@@ -17,6 +17,8 @@ from openclawbench.collect.isolation import can_isolate
 from openclawbench.collect.openclaw import TRIED, find_openclaw
 from openclawbench.collect.plan import Plan, read_plan
 from openclawbench.errors import UsageError
+from openclawbench.judge.transport.secrets import is_strong
+from openclawbench.rules.asking import AskingRules
 from openclawbench.storage.data_folder import DataFolder
 
 if TYPE_CHECKING:
@@ -104,6 +106,11 @@ def warn_before_first_run(collection: "Collection", collection_plan: Plan, has_n
                 f"that runs commands or reads files, and {network}."
             )
         return
+    if has_network and any(source.api_key_env for source in collection_plan.source_models):
+        warn(
+            "with --allow-network agents can read the environment of your other processes, and the endpoint's key in "
+            "it. A session that holds the key is not kept; use a key that you can revoke."
+        )
     network = "and your network" if has_network else "and no network but the endpoint"
     warn(f"mode own-tools: the agents run commands of their own as your user, with its files {network}.")
     if not collection.log.exists():
@@ -137,7 +144,7 @@ def print_forecast(forecasts: "list[Forecast]", sessions: int, concurrency: int,
     output().print(table(None, columns, body))
     left = f"{total['left']} of {pluralize(sessions, 'session')} left"
     if total["hours"] is None:
-        output().print(f"{left}; nothing is measured yet: collect a --sample first", highlight=False)
+        output().print(f"{left}; nothing like them is measured yet: collect a --sample first", highlight=False)
         return
     output().print(
         f"{left}: {total['hours']} hours with --concurrency {concurrency}, {total['tokens']} tokens, "
@@ -161,6 +168,8 @@ def convert_(
         print(json.dumps(as_json(converted), indent=1))
     else:
         print_converted(converted, folders)
+    if converted.left_out:
+        raise typer.Exit(NEEDS_A_PERSON)
 
 
 @app.command(name="score")
@@ -176,20 +185,18 @@ def score_(
     python = find_bfcl(bfcl)
     converted, collection_plan, folders = converted_of(data, raw)
     version, rows = evaluate(converted, python)
-    if f"bfcl-eval {version}" != collection_plan.evaluator:
+    if rows and f"bfcl-eval {version}" != collection_plan.evaluator:
         warn(f"the tasks were read with {collection_plan.evaluator} and scored with bfcl-eval {version}.")
     if json_out:
-        print(json.dumps(as_json(converted) | {"evaluator": version, "scores": rows}, indent=1))
-        return
-    print_converted(converted, folders)
-    output().print(
-        table(
-            f"Scores by bfcl-eval {version}",
-            ["attempt", "source model", "category", "scored", "passed", "not run"],
-            [list(row.values()) for row in rows],
-        )
-    )
-    output().print(f"next: openclawbench run{data_flag(data)}", highlight=False)
+        print(json.dumps(as_json(converted) | {"evaluator": version or None, "scores": rows}, indent=1))
+    else:
+        print_converted(converted, folders)
+        if rows:
+            columns = ["attempt", "source model", "category", "scored", "passed", "not run"]
+            output().print(table(f"Scores by bfcl-eval {version}", columns, [list(row.values()) for row in rows]))
+        output().print(f"next: openclawbench run{data_flag(data)}" if rows else "nothing to score", highlight=False)
+    if converted.left_out:
+        raise typer.Exit(NEEDS_A_PERSON)
 
 
 def converted_of(data: Path, raw: Path | None) -> "tuple[Converted, Plan, tuple[Path, Path]]":
@@ -202,11 +209,15 @@ def converted_of(data: Path, raw: Path | None) -> "tuple[Converted, Plan, tuple[
 
 
 def keys_if_set(collection_plan: Plan) -> dict[str, str | None]:
-    """Source model -> its key, null where it is not in the environment now."""
-    keys = {source.name: source.key for source in collection_plan.source_models}
+    """Source model -> its key, null where it is not in the environment now, or where a text may hold it by chance."""
+    rules = AskingRules.load().secret
+    keys = {
+        source.name: source.key if source.key and is_strong(source.key, rules) else None
+        for source in collection_plan.source_models
+    }
     for source in collection_plan.source_models:
         if source.api_key_env and not source.key:
-            warn(f"{source.api_key_env} is not set; sessions of {source.name} are not searched for their key.")
+            warn(f"{source.api_key_env} is not set; sessions of {source.name} are not searched for their key again.")
     return keys
 
 
@@ -216,6 +227,7 @@ def as_json(converted: "Converted") -> dict[str, Any]:
         "sessions": converted.sessions,
         "infra_errors": converted.infra_errors,
         "left": converted.left,
+        "left_out": converted.left_out,
         "removed": converted.removed,
         "trees": [str(root) for root in sorted(converted.trees)],
         "notes": converted.notes,
@@ -233,6 +245,8 @@ def print_converted(converted: "Converted", folders: tuple[Path, Path]) -> None:
         f"{converted.infra_errors} ended by the infrastructure, {converted.left} not collected yet",
         highlight=False,
     )
+    if converted.left_out:
+        warn(f"{pluralize(converted.left_out, 'session')} left out, since they hold the key of their endpoint.")
     if converted.removed:
         output().print(
             f"{pluralize(converted.removed, 'session')} of an earlier plan or try taken out of "

@@ -51,16 +51,25 @@ def plan(
     seed: Annotated[int, typer.Option("--seed", help="Of the draw.")] = 1,
     name: Annotated[str | None, typer.Option("--name", help="Name of the source model; a folder of raw/.")] = None,
     base_url: Annotated[
-        str, typer.Option("--base-url", help=f"Address of the OpenAI-compatible endpoint, or {SCRIPTED}.")
-    ] = SCRIPTED,
+        str | None,
+        typer.Option("--base-url", help=f"Address of the OpenAI-compatible endpoint; default: {SCRIPTED}."),
+    ] = None,
     model: Annotated[str | None, typer.Option("--model", help="The model's id at the endpoint.")] = None,
     api_key_env: Annotated[
         str | None, typer.Option("--key-env", help="Environment variable that holds the endpoint's key.")
     ] = None,
     mode: Annotated[
-        str, typer.Option("--mode", help="functions: BFCL's only; own-tools: OpenClaw's own beside them; both: twice.")
-    ] = "functions",
-    attempts: Annotated[int, typer.Option("--attempts", min=1, help="Sessions a task.")] = 1,
+        str | None,
+        typer.Option("--mode", help="functions: BFCL's only; own-tools: OpenClaw's own beside them; both: twice."),
+    ] = None,
+    attempts: Annotated[int | None, typer.Option("--attempts", min=1, help="Sessions a task; default: 1.")] = None,
+    price_in: Annotated[
+        float | None, typer.Option("--price-in", min=0, help="USD for a million tokens in; for cost and budget.")
+    ] = None,
+    price_cached: Annotated[
+        float | None, typer.Option("--price-cached", min=0, help="The same for those that the endpoint had cached.")
+    ] = None,
+    price_out: Annotated[float | None, typer.Option("--price-out", min=0, help="The same for tokens out.")] = None,
     sources: Annotated[
         Path | None, typer.Option("--sources", help="TOML file with several [[source_model]] instead of one model.")
     ] = None,
@@ -79,8 +88,21 @@ def plan(
         raise UsageError(
             "name tasks, a --category or a --sample: openclawbench collect plan simple_python_0 --category parallel"
         )
-    models = models_of(sources, name, base_url, model, api_key_env, mode, attempts)
+    options = {
+        "name": name,
+        "base_url": base_url,
+        "model": model,
+        "key-env": api_key_env,
+        "mode": mode,
+        "attempts": attempts,
+        "price-in": price_in,
+        "price-cached": price_cached,
+        "price-out": price_out,
+    }
+    models = models_of(sources, {option: value for option, value in options.items() if value is not None})
     is_scripted = any(entry["base_url"] == SCRIPTED for entry in models)
+    if scripts := [entry for entry in tasks or [] if "=" in entry and not is_scripted]:
+        raise UsageError(f"{scripts[0]}: what the scripted model does; no source model of this plan is scripted.")
     categories = category or ([] if wanted else EVERYTHING)
     request = {"ids": list(wanted), "categories": categories, "with_answers": is_scripted}
     answer = run_bfcl(find_bfcl(bfcl), "bfcl_tasks.py", request)
@@ -121,7 +143,7 @@ def stored(collection_plan: Plan, folder: Path, replaces: bool) -> Path:
             ended = collection.ended()
             collected = former.size - len(left_of(former, ended))
             again = collection_plan.size - len(left_of(collection_plan, ended))
-            if not replaces:
+            if not replaces and again < collected:
                 raise UsageError(
                     f"{folder / FILE}: is a plan of {pluralize(former.size, 'session')}, of which {collected} are "
                     f"collected; {again} of them are in the new plan, too, and would not be made again. --replace puts "
@@ -153,29 +175,40 @@ def print_plan(collection_plan: Plan, path: Path) -> None:
     output().print(f"{pluralize(collection_plan.size, 'session')} to collect; plan: {safe(str(path))}", highlight=False)
 
 
-def models_of(
-    sources: Path | None,
-    name: str | None,
-    base_url: str,
-    model: str | None,
-    api_key_env: str | None,
-    mode: str,
-    attempts: int,
-) -> list[dict[str, Any]]:
+def models_of(sources: Path | None, options: dict[str, Any]) -> list[dict[str, Any]]:
     """The source models as data, from a file or from the options; each mode is a source model of its own."""
+    if sources is not None:
+        if options:
+            raise UsageError(f"--{next(iter(options))}: the source models are those of {sources}. Say it there.")
+        return in_file(sources)
+    mode = options.pop("mode", "functions")
     if mode not in MODES:
         raise UsageError(f"--mode {mode}: is not one of {', '.join(MODES)}.")
-    if sources is not None:
-        try:
-            entries = tomllib.loads(sources.read_text(encoding="utf-8"))["source_model"]
-        except (OSError, ValueError, KeyError) as error:
-            raise UsageError(
-                f"{sources}: is not a TOML file with [[source_model]] tables: {error}. Correct it."
-            ) from error
-        return [{"base_url": SCRIPTED} | entry for entry in entries]
-    if base_url != SCRIPTED and model is None:
+    base_url, model, key = (options.pop(name, None) for name in ("base_url", "model", "key-env"))
+    if base_url in (None, SCRIPTED) and (model or key):
+        raise UsageError(
+            f"--{'model' if model else 'key-env'} needs --base-url, the address of the endpoint. A plan without both "
+            "is scripted, and says nothing about any model."
+        )
+    if base_url not in (None, SCRIPTED) and model is None:
         raise UsageError("--base-url needs --model, the model's id at that endpoint.")
     model = model or "scripted-model"
-    named = name or model.rpartition("/")[2].replace(":", "-")
-    common = {"base_url": base_url, "model": model, "api_key_env": api_key_env, "attempts": attempts}
-    return [common | {"name": named + (OWN_TOOLS if each == "own_tools" else ""), "mode": each} for each in MODES[mode]]
+    name = options.pop("name", None) or model.rpartition("/")[2].replace(":", "-")
+    common = {"base_url": base_url or SCRIPTED, "model": model, "api_key_env": key}
+    common |= {option.replace("-", "_"): value for option, value in options.items()}
+    return [common | {"name": name + (OWN_TOOLS if each == "own_tools" else ""), "mode": each} for each in MODES[mode]]
+
+
+def in_file(path: Path) -> list[dict[str, Any]]:
+    """The [[source_model]] tables of a TOML file."""
+    try:
+        entries = tomllib.loads(path.read_text(encoding="utf-8"))["source_model"]
+    except (OSError, ValueError, KeyError) as error:
+        raise UsageError(f"{path}: is not a TOML file with [[source_model]] tables: {error}. Correct it.") from error
+    for number, entry in enumerate(entries, 1):
+        if "base_url" not in entry:
+            raise UsageError(
+                f"{path}: source model {number}: base_url is missing. Name the endpoint's address, or "
+                f'base_url = "{SCRIPTED}".'
+            )
+    return list(entries)
