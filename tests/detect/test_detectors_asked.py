@@ -10,6 +10,7 @@ from calls import call, files
 from child import Ended
 from made_release import made_release, session
 
+from openclawbench.detect.protocols import NO_SYMBOL_FIRST
 from openclawbench.detect.settings import LABELS, NORMAL
 
 WEAK = "weak_evidence_commitment"
@@ -176,7 +177,7 @@ def test_a_json_answer_has_onset_and_span(endpoint: Endpoint, release: Path) -> 
 
 BAD = {
     "symbol": {
-        "words": ("repaired", None),
+        "words": ("repaired", NO_SYMBOL_FIRST),
         "two": ("failed", "2 different symbols"),
         "prose": ("failed", "no symbol"),
         "empty": ("failed", "empty"),

@@ -11,7 +11,7 @@ from openclawbench.base.canonical_json import canonical_json, sha256_text
 from openclawbench.detect.labels import LabelSet, packets, provenance_base
 from openclawbench.detect.packet import detector_messages, detector_prompt
 from openclawbench.detect.predictions import prediction
-from openclawbench.detect.protocols import SCHEMA, SCHEMA_ID, DetectorReader, read_answer, read_probabilities
+from openclawbench.detect.protocols import SCHEMA, SCHEMA_ID, DetectorReader, Rated, read_answer, read_probabilities
 from openclawbench.detect.settings import DetectRules, check_protocol
 from openclawbench.detect.tokenizer import load_tokenizer, token_counter, tokenizer_file
 from openclawbench.errors import MissingAnswer
@@ -214,16 +214,16 @@ def predicted_row(run: DetectorRun, packet: DetectorPacket, kept: StoredAnswer) 
     """The prediction in an answer of the ledger, with probabilities where it has them."""
     reply = reply_of(kept)
     read = read_answer(run.protocol, reply.finish, reply.text, run.rules, packet.num_steps)
-    rated = None
+    rated = Rated()
     if run.protocol == "symbol" and kept.finish not in NO_SECOND and read.label is not None:
         rated = read_probabilities(kept.response, run.rules)
     return prediction(
         (packet.source_model, packet.trajectory_id),
         label=read.label,
         parse=read.parse,
-        failure=read.failure,
-        probabilities=rated[0].model_dump() if rated else None,
-        probability_mass=rated[1] if rated else None,
+        failure=read.failure or rated.fault,
+        probabilities=None if rated.probabilities is None else rated.probabilities.model_dump(),
+        probability_mass=rated.mass,
         onset=read.onset,
         span=None if read.span is None else {"start_step": read.span[0], "end_step": read.span[1]},
         answer=reply.text,

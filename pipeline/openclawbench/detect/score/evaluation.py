@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from openclawbench.base.terminal import pluralize
 from openclawbench.detect.labels import (
     CUT_NAMES,
     EACH_HELD_OUT,
@@ -18,6 +19,7 @@ from openclawbench.detect.labels import (
     require_items,
 )
 from openclawbench.detect.predictions import PredictionsFile, read_predictions
+from openclawbench.detect.protocols import SPLIT_SYMBOLS
 from openclawbench.detect.score.card import compare_detectors, score_card
 from openclawbench.detect.score.comparison import digests_for
 from openclawbench.detect.settings import DetectRules
@@ -82,15 +84,34 @@ def choice_of(files: Sequence[PredictionsFile], pool: str | None, cut: str | Non
     return Choice(pool or defaults[0], cut or defaults[1], side or defaults[2])
 
 
+def probability_notes(file: PredictionsFile) -> Iterator[str]:
+    """What a reader has to know where answers that could be read have no probabilities."""
+    read = [row for row in file.rows.values() if row.label is not None]
+    lacking = [row for row in read if row.probabilities is None]
+    is_symbol = file.provenance is not None and file.provenance.protocol == "symbol"
+    if split := sum(row.failure == SPLIT_SYMBOLS for row in lacking):
+        yield (
+            f"without probabilities because the model's tokenizer splits symbols: {pluralize(split, 'answer')}. Their "
+            "first token does not tell the labels apart (openclawbench detect check-tokenizer)"
+        )
+    if len(lacking) == len(read):
+        if is_symbol and not split:
+            yield "the endpoint gave no probabilities: there are no curves, thresholds and calibration"
+    elif lacking:
+        yield (
+            f"{pluralize(len(lacking), 'answer')} of {len(read)} without probabilities: curves, thresholds and "
+            "calibration are over the others alone"
+        )
+
+
 def notes(file: PredictionsFile, choice: Choice, release: str) -> Iterator[str]:
     """What a reader has to know of a file with provenance before its numbers; in words of ours alone."""
+    yield from probability_notes(file)
     provenance = file.provenance
     if provenance is None:
         return
     if provenance.release_sha256 != release:
         yield "made over another release: trajectories that differ are left out"
-    if provenance.protocol == "symbol" and not any(row.probabilities for row in file.rows.values()):
-        yield "the endpoint gave no probabilities: there are no curves, thresholds and calibration"
     fitted = provenance.trained_on
     if fitted is None:
         return
