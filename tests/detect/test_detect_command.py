@@ -421,3 +421,31 @@ def test_what_is_no_tokenizer_is_refused(tmp_path: Path, content: bytes | None) 
         (tmp_path / "tokenizer.json").write_bytes(content)
     ended = call("detect", "check-tokenizer", tmp_path)
     assert ended.status == 2 and "tokenizer.json" in ended.err
+
+
+def test_reviewed_trajectories_are_predicted_beside_the_test_side(tmp_path: Path) -> None:
+    """The calibration pool is on no side of the default cut; without them no score could be corrected."""
+    sessions = [
+        session(n, WEAK if n % 3 == 0 else NORMAL, task=f"o{n}", side=("train", "test")[n % 2]) for n in range(40)
+    ]
+    pool = [session(n, WEAK, task=f"p{n}", side="none", in_calibration_pool=True) for n in range(100, 104)]
+    empty = session(104, NORMAL, task="p104", side="none", steps=0)
+    verdicts = [verdict(pool[0], WEAK), verdict(pool[1], NORMAL), verdict(pool[2], None), verdict(empty, NORMAL)]
+    verdicts += [
+        verdict(sessions[0], NORMAL),
+        verdict(sessions[1], NORMAL),
+    ]  # one on the train side, one on the test side
+    root = made_release(tmp_path / "release", [*sessions, *pool, empty], human=verdicts)
+    out = tmp_path / "p.jsonl"
+    ended = call("detect", "baseline", "prior", "--release", root, "--out", out, "--json")
+    assert ended.status == 0, ended.err
+    (card,) = ended.json["detectors"]
+    predicted = {json.loads(line)["trajectory_id"] for line in out.read_text().splitlines()}
+    assert predicted == {one["trajectory_id"] for one in sessions if one["side"] == "test"} | {"t00100", "t00101"}
+    assert (card["trajectories"], card["compared"]["reviewed"]) == (20, 2)
+    assert card["compared"]["not_compared"] == {} and card["provenance"]["rows"] == 22
+    assert card["corrected"]["verdicts"] == card["human"]["compared"] == 3
+    judged = call("detect", "baseline", "rules", "--release", root, "--out", out, "--json").json["detectors"][0]
+    assert judged["compared"]["reviewed"] == 3  # it is not fitted, so the one on the train side counts too
+    held = call("detect", "baseline", "majority", "--cut", "hold-one-out", "--release", root, "--out", out, "--json")
+    assert held.json["detectors"][0]["compared"]["reviewed"] == 2

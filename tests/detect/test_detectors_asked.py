@@ -8,7 +8,7 @@ import pytest
 from asking import KEY, Endpoint, rules
 from calls import call, files
 from child import Ended
-from made_release import made_release, session
+from made_release import made_release, session, verdict
 
 from openclawbench.detect.protocols import NO_SYMBOL_FIRST
 from openclawbench.detect.settings import LABELS, NORMAL
@@ -288,3 +288,15 @@ def test_a_wrong_option_says_what_is_right(release: Path, option: str, value: st
     asked = ["--release", release, "--data", release.parent / "data", "--model", "m"]
     ended = call("detect", "run", *asked, "--base-url", "http://127.0.0.1:1/v1", option, value)
     assert ended.status == 2 and said in ended.err
+
+
+def test_reviewed_trajectories_are_asked_about_beside_the_labelled_ones(endpoint: Endpoint, tmp_path: Path) -> None:
+    endpoint.script()
+    pool = [session(n, WEAK, words=f"{WEAK} {n}", side="none", task=f"p{n}") for n in range(20, 23)]
+    sessions = [*(session(n, words=f"look {n}", task=f"o{n}") for n in range(6)), *pool]
+    release = made_release(tmp_path / "release", sessions, human=[verdict(pool[0], WEAK), verdict(pool[1], NORMAL)])
+    planned = run(endpoint, release, "--dry-run")
+    assert "labelled trajectories: 6; reviewed by people beside them: 2; 0 answered already; 8 to ask" in planned.text
+    (card,) = run(endpoint, release, "--json").json["detectors"]
+    assert endpoint.log()["calls"] == 8 and card["trajectories"] == 6 and card["compared"]["reviewed"] == 2
+    assert card["human"]["compared"] == 2 and card["corrected"]["verdicts"] == 2

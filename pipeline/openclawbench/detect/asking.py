@@ -4,11 +4,12 @@ import json
 import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from openclawbench.base.canonical_json import canonical_json, sha256_text
-from openclawbench.detect.labels import LabelSet, packets, provenance_base
+from openclawbench.detect.labels import Item, LabelSet, packets, provenance_base, reviewed_beside
 from openclawbench.detect.packet import detector_messages, detector_prompt
 from openclawbench.detect.predictions import prediction
 from openclawbench.detect.protocols import SCHEMA, SCHEMA_ID, DetectorReader, Rated, read_answer, read_probabilities
@@ -47,6 +48,11 @@ class DetectorRun:
     reasoning_effort: str | None = None
     accept_unreadable: bool = False  # go on however many answers in a row cannot be read
     tokenizer: Path | None = None  # that counts the tokens of packets; null: they are estimated
+
+    @cached_property
+    def reviewed(self) -> list[Item]:
+        """Trajectories that people have reviewed, beside the labels: they are asked about too."""
+        return reviewed_beside(self.labels)
 
     @property
     def more(self) -> dict[str, Any]:
@@ -127,7 +133,8 @@ class PacketQuestions:
 class RunPlan:
     """What a run would ask and cost; nothing of it is sent."""
 
-    trajectories: int
+    trajectories: int  # labelled, and reviewed by people beside them
+    reviewed: int  # of these, reviewed beside the labels
     questions: int
     answered: int
     prompt_tokens: int
@@ -143,7 +150,8 @@ class RunPlan:
 def run_packets(run: DetectorRun) -> list[DetectorPacket]:
     """The packets of the run's trajectories."""
     count = None if run.tokenizer is None else token_counter(load_tokenizer(run.tokenizer))
-    return list(packets(run.labels.root, set(run.labels.by_key), run.rules.packet, count))
+    keys = run.labels.by_key.keys() | {item.key for item in run.reviewed}
+    return list(packets(run.labels.root, keys, run.rules.packet, count))
 
 
 def ledger_folder(data: DataFolder) -> Path:
@@ -183,6 +191,7 @@ def plan_run(run: DetectorRun, data: DataFolder) -> RunPlan:
     price = asking.price()
     return RunPlan(
         trajectories=len(own),
+        reviewed=len(run.reviewed),
         questions=len(asked),
         answered=len(asked) - len(waiting),
         prompt_tokens=prompt,

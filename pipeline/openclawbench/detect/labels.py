@@ -165,8 +165,9 @@ def read_labels(root: Path, choice: Choice) -> LabelSet:
     release_digest(root)
     check_choice(root, choice)
     if choice.pool == HUMAN_POOL:
-        human = human_items(root)
-        unsettled = human_rows(root).height - len(human)
+        rows = human_rows(root)
+        human = human_items(root, rows)
+        unsettled = rows.height - len(human)
         counts = {"no_settled_verdict": unsettled} if unsettled else {}
         return LabelSet(root, replace(choice, side=WHOLE), [human[key] for key in sorted(human)], counts)
     rows = pool_rows(root, choice)
@@ -282,12 +283,14 @@ def item_of(row: Mapping[str, Any]) -> Item:
     )
 
 
-def human_items(root: Path) -> dict[Key, Item]:
+def human_items(root: Path, rows: pl.DataFrame | None = None) -> dict[Key, Item]:
     """Key -> what people say of a trajectory, as an item: their label, subtype and onset; silver's span is none of
-    theirs. Only settled verdicts; an anomalous one without a subtype keeps silver's if silver has one."""
-    silver = {item.key: item for item in read_items(root)}
+    theirs. Only settled verdicts; an anomalous one without a subtype keeps silver's if silver has one. `rows`: those of
+    human_rows, where they are read already."""
+    verdicts = human_rows(root) if rows is None else rows
+    silver = {item.key: item for item in read_items(root)} if verdicts.height else {}
     items: dict[Key, Item] = {}
-    for row in human_rows(root).iter_rows(named=True):
+    for row in verdicts.iter_rows(named=True):
         item = silver.get(key_of(row))
         if item is None or row["human_anomaly_label"] is None:
             continue
@@ -306,6 +309,19 @@ def human_items(root: Path) -> dict[Key, Item]:
             judge=HUMAN_POOL,
         )
     return items
+
+
+def reviewed_beside(labels: LabelSet, train: LabelSet | None = None) -> list[Item]:
+    """Trajectories with a settled verdict of people that are not among the labels, with their silver labels; sorted.
+
+    A detector predicts them too, so that it is scored against people, and its scores against silver are corrected
+    (paper T40, F.8): the calibration pool is on no side of the default cut. Left out are those that it was fitted to,
+    and those without steps.
+    """
+    known = labels.by_key.keys() | (train.by_key.keys() if train is not None else set())
+    beside = human_items(labels.root).keys() - known
+    items = read_items(labels.root) if beside else iter(())
+    return sorted((item for item in items if item.key in beside and item.num_steps), key=lambda item: item.key)
 
 
 UNNAMED = "anomalous_without_subtype"  # people found an anomaly and named no subtype: right is any but normal

@@ -8,11 +8,12 @@ same command goes on where a former run of it ended.
 import gc
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from openclawbench.base.canonical_json import canonical_bytes
+from openclawbench.detect.labels import reviewed_beside
 from openclawbench.detect.predictions import provenance_path, read_provenance, write_predictions
 from openclawbench.detect.training import base_model
 from openclawbench.detect.training.adapter import (
@@ -190,11 +191,14 @@ def predict_test(
         choice = run.test.choice
         if former and (former.weights_sha256, former.pool, former.side) == (weights, choice.pool, choice.side):
             return former
-    report(f"predicts {len(run.test.items)} trajectories of the {run.test.choice.sentence}")
+    reviewed = reviewed_beside(run.test, run.train)
+    beside = f", and {len(reviewed)} that people have reviewed" if reviewed else ""
+    report(f"predicts {len(run.test.items)} trajectories of the {run.test.choice.sentence}{beside}")
     model = base_model.with_adapter(
         base_model.load_model(base, run.recipe.precision.dtype), run.folder / ADAPTER, is_trainable=False
     )
-    predicted = list(predict(model, encoder, run.test, run.rules, run.recipe.sequence.max_tokens, RowsMade()))
+    asked = replace(run.test, items=run.test.items + reviewed)
+    predicted = list(predict(model, encoder, asked, run.rules, run.recipe.sequence.max_tokens, RowsMade()))
     return write_predictions(
         path, predicted, prediction_provenance(run.test, run.rules, adapter, run.detector, weights)
     )

@@ -104,7 +104,8 @@ def print_plan(plan: "RunPlan", wanted: "DetectorRun", json_out: bool) -> None:
     console = output()
     console.print(f"nothing was sent; {safe(plan.endpoint)} would be asked", highlight=False)
     console.print(
-        f"{pluralize(plan.questions, 'question')}; labelled trajectories: {plan.trajectories}; "
+        f"{pluralize(plan.questions, 'question')}; labelled trajectories: {plan.trajectories - plan.reviewed}; "
+        f"{f'reviewed by people beside them: {plan.reviewed}; ' if plan.reviewed else ''}"
         f"{plan.answered} answered already; {plan.questions - plan.answered} to ask",
         highlight=False,
     )
