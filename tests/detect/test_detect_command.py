@@ -449,3 +449,35 @@ def test_reviewed_trajectories_are_predicted_beside_the_test_side(tmp_path: Path
     assert judged["compared"]["reviewed"] == 3  # it is not fitted, so the one on the train side counts too
     held = call("detect", "baseline", "majority", "--cut", "hold-one-out", "--release", root, "--out", out, "--json")
     assert held.json["detectors"][0]["compared"]["reviewed"] == 2
+
+
+def test_a_file_of_another_detector_is_not_overwritten(release: Path, tmp_path: Path) -> None:
+    def made(*more: str | Path) -> set[str]:
+        ended = call("detect", "baseline", "majority", "--release", release, "--data", tmp_path, *more)
+        assert ended.status == 0, ended.err
+        return {path.name for path in (tmp_path / "detect" / "predictions").glob("*.jsonl")}
+
+    assert made() == {"majority.accepted.default.test.jsonl"}
+    first = (tmp_path / "detect" / "predictions" / "majority.accepted.default.test.jsonl").read_bytes()
+    assert made("--date", "2026-11-26") == {"majority.accepted.default.test.jsonl"}  # the same again
+    two = made("--fit", "high")
+    assert len(two) == 2 and made("--fit", "high") == two  # fitted to another pool
+    assert (tmp_path / "detect" / "predictions" / "majority.accepted.default.test.jsonl").read_bytes() == first
+    (tmp_path / "detect" / "predictions" / "majority.accepted.default.test.provenance.json").unlink()
+    assert len(made()) == 3  # whose the first file is, nothing says now
+
+
+def test_names_that_make_the_same_file_name_do_not_collide(tmp_path: Path) -> None:
+    from openclawbench.cli.commands.detect.results import own_path, predictions_path
+    from openclawbench.detect.labels import Choice, provenance_base, read_labels
+    from openclawbench.detect.predictions import write_predictions
+    from openclawbench.detect.settings import DetectRules
+
+    labels = read_labels(made_release(tmp_path / "release", [session(1)]), Choice())
+    about = provenance_base(labels, DetectRules.load()) | {"kind": "endpoint", "detector": "a/b"}
+    path = predictions_path(None, tmp_path, "a/b", labels)
+    assert path == predictions_path(None, tmp_path, "a b", labels)
+    write_predictions(path, [], about)
+    assert own_path(path, about) == path
+    other = own_path(path, about | {"detector": "a b"})
+    assert other.parent == path.parent and other != path and other.suffix == ".jsonl"

@@ -322,3 +322,30 @@ def test_without_the_extra_training_says_how_to_get_it(tmp_path: Path) -> None:
     assert ended.status == 2
     assert "not part of `make setup`" in ended.err and "CHECKOUT[train]" in ended.err
     assert not (tmp_path / "out").exists()
+
+
+def test_rows_for_each_model_that_is_held_out_in_one_command(tmp_path: Path) -> None:
+    release = toy_release(tmp_path / "release")
+    ended = call(
+        "detect", "sft-export", "--release", release, "--data", tmp_path / "d", "--cut", "hold-one-out", "--json"
+    )
+    assert ended.status == 0, ended.err
+    exports = ended.json["exports"]
+    assert [export["cut"] for export in exports] == ["m1", "m2", "m3"]
+    for export in exports:
+        folder = tmp_path / "d" / "detect" / "sft" / "accepted.hold-one-out.train.chat" / export["cut"]
+        keys = {row["source_model"] for row in read_lines(folder / "rows.jsonl")}
+        assert keys == {"m1", "m2", "m3"} - {export["cut"]} and export["rows"] == len(
+            read_lines(folder / "train.jsonl")
+        )
+
+
+def test_exports_of_sides_and_forms_lie_in_folders_of_their_own(tmp_path: Path) -> None:
+    release = toy_release(tmp_path / "release")
+    for more in ((), ("--side", "test"), ("--form", "completion")):
+        assert call("detect", "sft-export", "--release", release, "--data", tmp_path / "d", *more).status == 0
+    folders = sorted((tmp_path / "d" / "detect" / "sft").iterdir())
+    assert [folder.name for folder in folders] == [
+        *("accepted.default.test.chat", "accepted.default.train.chat", "accepted.default.train.completion"),
+    ]
+    assert all((folder / "manifest.json").is_file() for folder in folders)

@@ -199,12 +199,22 @@ def check_choice(root: Path, choice: Choice) -> None:
         raise UsageError(f"--side {choice.side}: there is no such side. Use one of: {', '.join(SIDES)}.")
     if choice.cut == EACH_HELD_OUT:
         if choice.side != "test":
-            raise UsageError(f"--cut {EACH_HELD_OUT}: has a test side only. Name the model that is held out.")
+            raise UsageError(
+                f"--cut {EACH_HELD_OUT}: has a test side only; each model held out has a train side of its own. Name "
+                "the model."
+            )
     elif choice.cut not in CUT_NAMES and choice.cut not in models:
         raise UsageError(
             f"--cut {choice.cut}: there is no such cut. Use one of: "
             f"{', '.join([*CUT_NAMES, EACH_HELD_OUT, *models])} (a source model is held out)."
         )
+
+
+def held_out_models(root: Path, pool: str) -> list[str]:
+    """The source models with labels in a pool: each can be held out. Raises UsageError for an empty pool."""
+    labels = read_labels(root, Choice(pool, EACH_HELD_OUT, "test"))
+    require_items(labels)
+    return sorted({item.key[0] for item in labels.items})
 
 
 def pool_rows(root: Path, choice: Choice) -> pl.DataFrame:
@@ -316,10 +326,12 @@ def reviewed_beside(labels: LabelSet, train: LabelSet | None = None) -> list[Ite
 
     A detector predicts them too, so that it is scored against people, and its scores against silver are corrected
     (paper T40, F.8): the calibration pool is on no side of the default cut. Left out are those that it was fitted to,
-    and those without steps.
+    those without steps, and where a source model is held out, those of the others.
     """
     known = labels.by_key.keys() | (train.by_key.keys() if train is not None else set())
     beside = human_items(labels.root).keys() - known
+    if labels.choice.cut not in (*CUT_NAMES, EACH_HELD_OUT):
+        beside = {key for key in beside if key[0] == labels.choice.cut}
     items = read_items(labels.root) if beside else iter(())
     return sorted((item for item in items if item.key in beside and item.num_steps), key=lambda item: item.key)
 

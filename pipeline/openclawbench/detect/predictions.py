@@ -45,6 +45,7 @@ DEFAULTS: dict[str, Any] = {  # of fields that a file of somebody else's may lac
     "request_id": None,
 }
 COUNTED = ("probability_mass", "cost_usd", "prompt_tokens", "completion_tokens", "characters_left_out")
+OF_THE_FILE = ("schema_version", "predictions_sha256")  # fields of a provenance, beside rows
 NO_FILE, OTHER_DIGEST = "has no provenance file", "is not the file that its provenance describes"
 
 
@@ -138,6 +139,13 @@ def write_predictions(path: Path, rows: Iterable[Prediction], provenance: Mappin
     )
     write_atomic(provenance_path(path), [as_json(record.model_dump()).encode()])
     return record
+
+
+def identity_of(provenance: Mapping[str, Any]) -> dict[str, Any]:
+    """What tells a detector on some labels from others: the provenance without what follows from the file, the day and
+    the program's version."""
+    record = PredictionProvenance.model_validate({**provenance, **dict.fromkeys(OF_THE_FILE, ""), "rows": 0})
+    return record.model_dump(exclude={*OF_THE_FILE, "rows", "program_version", "date"})
 
 
 def read_predictions(path: Path, rules: DetectRules) -> PredictionsFile:

@@ -61,6 +61,22 @@ def train(run: TrainingRun, report: Report) -> Trained:
 
     Raises MissingExtra, UsageError, UnreadableInput, TrainingRefused.
     """
+    learned = train_adapter(run, report)
+    return Trained(learned.adapter, predict_with(learned, report))
+
+
+@dataclass(frozen=True)
+class Learned:
+    """A trained adapter, with what predicts by it."""
+
+    run: TrainingRun
+    base: Path
+    encoder: Encoder
+    adapter: AdapterProvenance
+
+
+def train_adapter(run: TrainingRun, report: Report) -> Learned:
+    """Train an adapter and save it with its provenance; nothing is predicted."""
     base, tokenizer, encoder, prepared = open_training(run)
     plan = plan_of(run, prepared, base)
     done = None
@@ -70,9 +86,14 @@ def train(run: TrainingRun, report: Report) -> Trained:
     report(prepared.sentence(run.recipe))
     if done is None:
         done = train_phases(run, prepared, encoder, base, tokenizer, plan, report)
-    if not is_main_process() or not run.test.items:
-        return Trained(done, None)
-    return Trained(done, predict_test(run, encoder, base, done, report))
+    return Learned(run, base, encoder, done)
+
+
+def predict_with(learned: Learned, report: Report) -> PredictionProvenance | None:
+    """Predict the test side with a saved adapter; null for one without a trajectory, and where nothing is written."""
+    if not is_main_process() or not learned.run.test.items:
+        return None
+    return predict_test(learned.run, learned.encoder, learned.base, learned.adapter, report)
 
 
 def open_training(run: TrainingRun) -> tuple[Path, Any, Encoder, Prepared]:

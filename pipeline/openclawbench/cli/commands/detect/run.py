@@ -93,7 +93,7 @@ def run(
         return
     with ConsoleProgress(quiet=json_out) as progress:
         predicted, provenance = run_detector(wanted, folder, progress.asking)
-    write_and_show(path, predicted, provenance | {"date": date}, labels, wanted.rules, json_out)
+    write_and_show(path, predicted, provenance | {"date": date}, labels, wanted.rules, json_out, out is not None)
 
 
 def print_plan(plan: "RunPlan", wanted: "DetectorRun", json_out: bool) -> None:
