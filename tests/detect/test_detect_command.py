@@ -7,10 +7,14 @@ from typing import Any
 
 import pytest
 from calls import call, files
-from made import T43
+from made import T43, item, label_set, predictions_file
 from made_release import made_release, session, verdict
 
+from openclawbench.detect.pages import plots
+from openclawbench.detect.predictions import prediction, probabilities_of
+from openclawbench.detect.score.card import score_card
 from openclawbench.detect.settings import LABELS, NORMAL, DetectRules
+from openclawbench.storage.data_folder import sha256_file
 
 WEAK, GAP = LABELS[3], LABELS[1]
 EVEN = dict.fromkeys(LABELS, 1 / 6)
@@ -481,3 +485,50 @@ def test_names_that_make_the_same_file_name_do_not_collide(tmp_path: Path) -> No
     assert own_path(path, about) == path
     other = own_path(path, about | {"detector": "a b"})
     assert other.parent == path.parent and other != path and other.suffix == ".jsonl"
+
+
+def test_a_table_says_what_it_was_made_from_and_how_many_are_right(tmp_path: Path) -> None:
+    pool = [session(n, WEAK if n % 2 else NORMAL, side="none", task=f"p{n}") for n in range(100, 112)]
+    sessions = [
+        session(n, WEAK if n % 2 else NORMAL, task=f"o{n}", side=("train", "test")[n % 4 > 1]) for n in range(40)
+    ]
+    truncated = session(90, NORMAL, task="o90", scoreable=False)
+    root = made_release(tmp_path / "release", [*sessions, *pool, truncated], human=[verdict(one, WEAK) for one in pool])
+    path = tmp_path / "p.jsonl"
+    assert call("detect", "baseline", "prior", "--release", root, "--out", path).status == 0
+    ended = call("detect", "table", path, "--release", root, "--out", tmp_path / "t")
+    assert ended.status == 0, ended.err
+    table = json.loads((tmp_path / "t" / "detectors.json").read_text())
+    assert table["inputs"] == {
+        "CHECKSUMS.sha256": sha256_file(root / "CHECKSUMS.sha256"),
+        str(path): sha256_file(path),
+    }
+    assert set(table["rules"]) == {"detect.toml"}
+    sections = table["sections"]
+    (row,) = sections["headline"]["rows"]
+    assert row["tp"] + row["fn"] == 10 and row["fp"] + row["tn"] == 10
+    assert row["recall"] == pytest.approx(row["tp"] / 10, abs=1e-6)
+    assert sections["comparable"]["rows"][0]["reviewed"] == 12
+    assert "1 not_scoreable" in sections["comparable"]["about"]
+    swept = sections["human_sweep"]["rows"]
+    assert len(swept) == 19 and swept[0]["recall"] == 1.0 and swept[0]["accuracy"] == 1.0
+    assert "Thresholds, against people" in (tmp_path / "t" / "detectors.md").read_text()
+
+
+def test_pictures_show_every_detector() -> None:
+    import matplotlib.colors
+
+    even = probabilities_of([0.5, 0.5, 0, 0, 0, 0])
+    items = [item(number, LABELS[number % 2]) for number in range(6)]
+    cards = []
+    for number in range(13):
+        rows = [prediction(one.key, label=one.label, probabilities=even) for one in items]
+        cards.append(score_card(label_set(items), predictions_file(rows, f"detector {number}"), {}, DetectRules.load()))
+    drawn = plots.reliability(cards)
+    assert drawn is not None
+    shown = plots.confusions(cards, list("abcdef"))()
+    assert [axes.get_title(loc="left") for axes in shown.axes if axes.axison] == [f"detector {n}" for n in range(13)]
+    for figure in (plots.curves(cards)(), drawn()):
+        lines = [line for line in figure.axes[0].lines if str(line.get_label()).startswith("detector")]
+        looks = {(matplotlib.colors.to_hex(line.get_color()), line.get_linestyle()) for line in lines}
+        assert len(lines) == len(looks) == 13

@@ -227,6 +227,7 @@ def test_a_model_that_never_answers_stops_the_run_unless_that_is_accepted(endpoi
     endpoint.script(kind="prose")
     stopped = run(endpoint, release)
     assert stopped.status == 3 and not (tmp_path / "p.jsonl").exists()
+    assert "--accept-unreadable" in stopped.err and "--ask-again" not in stopped.err
     asked = endpoint.log()["calls"]
     assert asked < 60
     accepted = run(endpoint, release, "--accept-unreadable", "--json")

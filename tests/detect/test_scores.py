@@ -296,3 +296,9 @@ def test_a_verdict_on_another_trajectory_than_was_read_corrects_nothing() -> Non
     digests = {one.key: "b" if one is items[0] else "a" for one in items}
     found = score_card(label_set(items), predictions_file(rows), digests, FAST, human=reviewed, silver=reviewed)
     assert found["corrected"]["verdicts"] == 1 and found["human"]["compared"] == 1
+
+
+def test_a_step_named_on_a_normal_trajectory_is_no_location() -> None:
+    items = [item(0, LABELS[1], onset=1, span=frozenset({1})), item(1, NORMAL)]
+    rows = [prediction(items[0].key, label=LABELS[1]), prediction(items[1].key, label=NORMAL, onset=1)]
+    assert card(items, rows)["location"] is None

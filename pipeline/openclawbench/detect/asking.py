@@ -15,7 +15,7 @@ from openclawbench.detect.predictions import prediction
 from openclawbench.detect.protocols import SCHEMA, SCHEMA_ID, DetectorReader, Rated, read_answer, read_probabilities
 from openclawbench.detect.settings import DetectRules, check_protocol
 from openclawbench.detect.tokenizer import load_tokenizer, token_counter, tokenizer_file
-from openclawbench.errors import MissingAnswer
+from openclawbench.errors import MissingAnswer, UnreadableAnswers
 from openclawbench.judge.client.progress import JudgeProgress
 from openclawbench.judge.language_model import NO_SECOND, ClientOptions, LanguageModelJudge, reply_of
 from openclawbench.judge.ledger.stored_answer import StoredAnswer
@@ -32,6 +32,10 @@ from openclawbench.workspace.judges import make_asking
 
 STAGE = "detect"  # of the questions in the ledger
 FOLDER = "detect"  # of a data folder
+UNREADABLE_ADVICE = (
+    "Nothing more is asked, and every answer is kept. A model that reasons first needs --protocol json. With "
+    "--accept-unreadable the same command goes on; the predictions file then shows what the model writes."
+)
 NEVER = 10**9  # unreadable answers in a row that stop a run
 
 
@@ -214,7 +218,10 @@ def run_detector(
     model = open_model(run, data, report, batch)
     own = run_packets(run)
     asked = by_question(model, own)
-    model.prepare(STAGE, [PacketQuestions(model, asked)], len(asked))
+    try:
+        model.prepare(STAGE, [PacketQuestions(model, asked)], len(asked))
+    except UnreadableAnswers as error:
+        raise UnreadableAnswers(f"{str(error).partition(' Nothing more is asked.')[0]} {UNREADABLE_ADVICE}") from error
     predicted = [predicted_row(run, packet, model.answer_to(packet)) for packet in own]
     return predicted, provenance_of(run, model)
 

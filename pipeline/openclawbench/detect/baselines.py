@@ -82,8 +82,8 @@ def folds(root: Path, labels: LabelSet, fit: str | None = None) -> Iterator[tupl
     if choice.cut == EACH_HELD_OUT:
         for model in sorted({item.key[0] for item in labels.items}):
             train = read_labels(root, Choice(pool, model, "train"))
-            tested = labels.items + reviewed_beside(labels, train)
-            yield fitted(train), [item for item in tested if item.key[0] == model]
+            predicted = labels.items + reviewed_beside(labels, train)
+            yield fitted(train), [item for item in predicted if item.key[0] == model]
         return
     if pool == HUMAN_POOL:
         raise UsageError("--pool human: has no train side. Fit to another pool with --fit POOL.")

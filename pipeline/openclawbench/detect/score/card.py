@@ -24,7 +24,7 @@ from openclawbench.release.record_key import Key
 from openclawbench.release.statistics.consistency import Detector, Identity, Same, Sum, contradictions
 from openclawbench.reports.measures import rounded
 
-NO_ANOMALY = "no trajectory here is anomalous: precision of alarms, recall and F1 are not defined, and none is made up"
+NO_ANOMALY = "no trajectory here is anomalous: every alarm is false; recall and F1 are not defined, and none is made up"
 NO_NORMAL = "every trajectory here is anomalous: no false alarm can be counted"
 HEADLINE: Convention = "wrong"
 

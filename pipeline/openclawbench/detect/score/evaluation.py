@@ -94,7 +94,7 @@ def probability_notes(file: PredictionsFile) -> Iterator[str]:
             f"without probabilities because the model's tokenizer splits symbols: {pluralize(split, 'answer')}. Their "
             "first token does not tell the labels apart (openclawbench detect check-tokenizer)"
         )
-    if len(lacking) == len(read):
+    if read and len(lacking) == len(read):
         if is_symbol and not split:
             yield "the endpoint gave no probabilities: there are no curves, thresholds and calibration"
     elif lacking:

@@ -32,37 +32,39 @@ def train_each(runs: Sequence[TrainingRun], folder: Path, report: Report) -> lis
     for run in runs:
         report(f"{run.test.choice.cut} is held out")
         learned.append(train_adapter(run, report))
-    trained = [Trained(one.adapter, predict_with(one, report)) for one in learned]
-    made = [end.predictions for end in trained if end.predictions is not None]
-    if made:
+    trained = [Trained(each.adapter, predict_with(each, report)) for each in learned]
+    provenances = [end.predictions for end in trained if end.predictions is not None]
+    if provenances:
         files = [read_predictions(run.folder / PREDICTIONS_FILE, run.rules) for run in runs]
         write_predictions(
-            folder / PREDICTIONS_FILE, [row for file in files for row in file.rows.values()], joint_provenance(made)
+            folder / PREDICTIONS_FILE,
+            [row for file in files for row in file.rows.values()],
+            joint_provenance(provenances),
         )
     return trained
 
 
-def joint_provenance(made: Sequence[PredictionProvenance]) -> dict[str, Any]:
+def joint_provenance(provenances: Sequence[PredictionProvenance]) -> dict[str, Any]:
     """The provenance of the file with all predictions: what all adapters have in common, the digest of each one's
     weights, and of all together; rows that were learned are the sums over the adapters."""
-    weights = {provenance.cut: provenance.weights_sha256 or "" for provenance in made}
+    weights = {provenance.cut: provenance.weights_sha256 or "" for provenance in provenances}
     shared: dict[str, Any] = {
         name: value
-        for name, value in made[0].parameters.items()
-        if all(other.parameters.get(name) == value for other in made)
+        for name, value in provenances[0].parameters.items()
+        if all(other.parameters.get(name) == value for other in provenances)
     }
-    fitted = [provenance.trained_on for provenance in made if provenance.trained_on is not None]
-    return made[0].model_dump() | {
+    fitted = [provenance.trained_on for provenance in provenances if provenance.trained_on is not None]
+    return provenances[0].model_dump() | {
         "cut": EACH_HELD_OUT,
         "weights_sha256": sha256_text(canonical_json(weights)),
         "parameters": shared | {f"weights without {model}": digest for model, digest in weights.items()},
         "trained_on": {
-            "pool": made[0].pool,
+            "pool": provenances[0].pool,
             "cut": EACH_HELD_OUT,
             "side": "train",
             "rows": sum(data.rows for data in fitted),
             "anomalous": sum(data.anomalous for data in fitted),
         },
-        "label_judges": sorted({judge for provenance in made for judge in provenance.label_judges}),
-        "label_statuses": sorted({status for provenance in made for status in provenance.label_statuses}),
+        "label_judges": sorted({judge for provenance in provenances for judge in provenance.label_judges}),
+        "label_statuses": sorted({status for provenance in provenances for status in provenance.label_statuses}),
     }
