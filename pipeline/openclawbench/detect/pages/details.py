@@ -111,7 +111,8 @@ def strata_section(cards: Sequence[Card]) -> Section:
             "trajectories": "scored trajectories of the stratum",
             "human_anomalous": "verdicts that say anomalous",
             "human_normal": "verdicts that say normal",
-            "borrowed": "no verdict of its own: those of the slice and label are used, whatever the detector says",
+            "borrowed": "no verdict of its own: those of the slice and label are used, whatever the detector says; "
+            "where there is none either, one half with its whole width",
         },
         rows=rows,
     )
@@ -123,7 +124,10 @@ def human_section(cards: Sequence[Card]) -> Section:
     return Section(
         name="human",
         title="Against people",
-        about="On trajectories with a settled verdict of people and a prediction; apart from the silver test.",
+        about=(
+            "On trajectories with a settled verdict of people and a prediction; apart from the silver test. Slices "
+            "have the shares of the sample that was reviewed, which need not be those of the corpus."
+        ),
         columns={
             **DETECTOR,
             "trajectories": "with a verdict and a prediction",

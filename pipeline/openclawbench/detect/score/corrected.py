@@ -3,7 +3,8 @@
 Own choice. The strata of the corrected gap (risk slice x silver label, reports/corrected_gap.py) are cut once more by
 what the detector says: in each, the share that people call anomalous has a Jeffreys posterior from the verdicts on
 trajectories that the detector predicted, and the scored trajectories of the stratum are shared out by it. A stratum
-without a verdict takes those of its slice and silver label, whatever the detector says, and is named.
+without a verdict takes those of its slice and silver label, whatever the detector says, and is named; without these
+too it has the prior, one half with its whole width.
 """
 
 from collections import Counter
