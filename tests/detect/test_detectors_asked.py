@@ -10,7 +10,7 @@ from calls import call, files
 from child import Ended
 from made_release import made_release, session, verdict
 
-from openclawbench.detect.protocols import NO_SYMBOL_FIRST
+from openclawbench.detect.protocols import NO_SYMBOL_FIRST, SPLIT_SYMBOLS
 from openclawbench.detect.settings import LABELS, NORMAL
 
 WEAK = "weak_evidence_commitment"
@@ -244,6 +244,18 @@ def test_a_server_without_log_probabilities_gives_labels_alone(endpoint: Endpoin
     assert {row["probabilities"] for row in rows(release)} == {None}
     (card,) = ended.json["detectors"]
     assert card["probabilities"] is None and card["conventions"]["wrong"]["measures"]["f1"]["value"] == 1.0
+
+
+def test_a_model_whose_tokenizer_splits_symbols_has_labels_and_is_named(endpoint: Endpoint, release: Path) -> None:
+    endpoint.script(split=True)
+    ended = run(endpoint, release)
+    assert ended.status == 0, ended.err
+    for row in rows(release):
+        assert (row["probabilities"], row["probability_mass"]) == (None, None)
+        assert (row["parse"], row["failure"]) == ("ok", SPLIT_SYMBOLS)
+    assert {row["label"] for row in rows(release)} == {WEAK, NORMAL}
+    assert "without probabilities because the model's tokenizer splits symbols: 12 answers" in ended.err
+    assert "the endpoint gave no probabilities" not in ended.err and "F1" in ended.text
 
 
 def test_a_server_that_refuses_log_probabilities_is_asked_without(endpoint: Endpoint, release: Path) -> None:

@@ -12,7 +12,15 @@ from openclawbench.base.canonical_json import canonical_json, sha256_text
 from openclawbench.detect.labels import Item, LabelSet, packets, provenance_base, reviewed_beside
 from openclawbench.detect.packet import detector_messages, detector_prompt
 from openclawbench.detect.predictions import prediction
-from openclawbench.detect.protocols import SCHEMA, SCHEMA_ID, DetectorReader, Rated, read_answer, read_probabilities
+from openclawbench.detect.protocols import (
+    SCHEMA,
+    SCHEMA_ID,
+    SPLIT_SYMBOLS,
+    DetectorReader,
+    Rated,
+    read_answer,
+    read_probabilities,
+)
 from openclawbench.detect.settings import DetectRules, check_protocol
 from openclawbench.detect.tokenizer import load_tokenizer, token_counter, tokenizer_file
 from openclawbench.errors import MissingAnswer, UnreadableAnswers
@@ -223,6 +231,8 @@ def run_detector(
     except UnreadableAnswers as error:
         raise UnreadableAnswers(f"{str(error).partition(' Nothing more is asked.')[0]} {UNREADABLE_ADVICE}") from error
     predicted = [predicted_row(run, packet, model.answer_to(packet)) for packet in own]
+    if any(row.failure == SPLIT_SYMBOLS for row in predicted):
+        predicted = [without_probabilities(row) for row in predicted]
     return predicted, provenance_of(run, model)
 
 
@@ -250,6 +260,14 @@ def predicted_row(run: DetectorRun, packet: DetectorPacket, kept: StoredAnswer) 
         cost_usd=reply.cost_usd,
         request_id=reply.request_id,
     )
+
+
+def without_probabilities(row: Prediction) -> Prediction:
+    """The prediction of a model whose tokenizer splits a symbol: it had no probability in any answer, so those of the
+    other symbols are wrong in all."""
+    if row.probabilities is None:
+        return row
+    return row.model_copy(update={"probabilities": None, "probability_mass": None, "failure": SPLIT_SYMBOLS})
 
 
 def tokens_of(usage: Usage) -> dict[str, int]:
