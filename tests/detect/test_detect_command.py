@@ -532,3 +532,17 @@ def test_pictures_show_every_detector() -> None:
         lines = [line for line in figure.axes[0].lines if str(line.get_label()).startswith("detector")]
         looks = {(matplotlib.colors.to_hex(line.get_color()), line.get_linestyle()) for line in lines}
         assert len(lines) == len(looks) == 13
+
+
+def test_files_about_the_human_pool_are_compared_whatever_they_were_fitted_to(tmp_path: Path) -> None:
+    sessions = [session(n, WEAK if n % 2 else NORMAL, side="train", task=f"o{n}") for n in range(20)]
+    pool = [session(n, WEAK if n % 2 else NORMAL, side="none", task=f"p{n}") for n in range(100, 108)]
+    verdicts = [verdict(one, WEAK) for one in pool]
+    root = made_release(tmp_path / "release", [*sessions, *pool], human=verdicts)
+    paths = [tmp_path / f"{cut}.jsonl" for cut in ("default", "paper")]
+    for path in paths:
+        choice = ("--pool", "human", "--fit", "accepted", "--cut", path.stem)
+        ended = call("detect", "baseline", "majority", *choice, "--release", root, "--out", path)
+        assert ended.status == 0, ended.err
+    cards = scored(root, *paths)
+    assert [card["trajectories"] for card in cards] == [8, 8]

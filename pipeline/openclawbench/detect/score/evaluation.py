@@ -24,6 +24,7 @@ from openclawbench.detect.score.card import compare_detectors, score_card
 from openclawbench.detect.score.comparison import digests_for
 from openclawbench.detect.settings import DetectRules
 from openclawbench.errors import UsageError
+from openclawbench.records.detection.prediction import PredictionProvenance
 
 
 @dataclass(frozen=True)
@@ -76,12 +77,18 @@ def name_apart(files: Sequence[PredictionsFile]) -> None:
 def choice_of(files: Sequence[PredictionsFile], pool: str | None, cut: str | None, side: str | None) -> Choice:
     """The labels to score against: as stated, else those that the files were made for, by their provenance. Raises
     UsageError where these differ."""
-    made_for = {(file.provenance.pool, file.provenance.cut, file.provenance.side) for file in files if file.provenance}
+    made_for = {made_for_of(file.provenance) for file in files if file.provenance}
     if None in (pool, cut, side) and len(made_for) > 1:
         several = "; ".join(sorted(Choice(*parts).sentence for parts in made_for))
         raise UsageError(f"the files were made for different labels ({several}). Name --pool, --cut and --side.")
     defaults = next(iter(made_for)) if made_for else (Choice.pool, Choice.cut, Choice.side)
     return Choice(pool or defaults[0], cut or defaults[1], side or defaults[2])
+
+
+def made_for_of(provenance: PredictionProvenance) -> tuple[str, str, str]:
+    """Pool, cut and side that a file was made for. The human pool has no sides: its cut says what was fitted."""
+    cut = Choice.cut if provenance.pool == HUMAN_POOL else provenance.cut
+    return provenance.pool, cut, provenance.side
 
 
 def probability_notes(file: PredictionsFile) -> Iterator[str]:
