@@ -7,10 +7,14 @@ from typing import Any
 
 import pytest
 from calls import call, files
-from made import T43
+from made import T43, item, label_set, predictions_file
 from made_release import made_release, session, verdict
 
+from openclawbench.detect.pages import plots
+from openclawbench.detect.predictions import prediction, probabilities_of
+from openclawbench.detect.score.card import score_card
 from openclawbench.detect.settings import LABELS, NORMAL, DetectRules
+from openclawbench.storage.data_folder import sha256_file
 
 WEAK, GAP = LABELS[3], LABELS[1]
 EVEN = dict.fromkeys(LABELS, 1 / 6)
@@ -421,3 +425,124 @@ def test_what_is_no_tokenizer_is_refused(tmp_path: Path, content: bytes | None) 
         (tmp_path / "tokenizer.json").write_bytes(content)
     ended = call("detect", "check-tokenizer", tmp_path)
     assert ended.status == 2 and "tokenizer.json" in ended.err
+
+
+def test_reviewed_trajectories_are_predicted_beside_the_test_side(tmp_path: Path) -> None:
+    """The calibration pool is on no side of the default cut; without them no score could be corrected."""
+    sessions = [
+        session(n, WEAK if n % 3 == 0 else NORMAL, task=f"o{n}", side=("train", "test")[n % 2]) for n in range(40)
+    ]
+    pool = [session(n, WEAK, task=f"p{n}", side="none", in_calibration_pool=True) for n in range(100, 104)]
+    empty = session(104, NORMAL, task="p104", side="none", steps=0)
+    verdicts = [verdict(pool[0], WEAK), verdict(pool[1], NORMAL), verdict(pool[2], None), verdict(empty, NORMAL)]
+    verdicts += [
+        verdict(sessions[0], NORMAL),
+        verdict(sessions[1], NORMAL),
+    ]  # one on the train side, one on the test side
+    root = made_release(tmp_path / "release", [*sessions, *pool, empty], human=verdicts)
+    out = tmp_path / "p.jsonl"
+    ended = call("detect", "baseline", "prior", "--release", root, "--out", out, "--json")
+    assert ended.status == 0, ended.err
+    (card,) = ended.json["detectors"]
+    predicted = {json.loads(line)["trajectory_id"] for line in out.read_text().splitlines()}
+    assert predicted == {one["trajectory_id"] for one in sessions if one["side"] == "test"} | {"t00100", "t00101"}
+    assert (card["trajectories"], card["compared"]["reviewed"]) == (20, 2)
+    assert card["compared"]["not_compared"] == {} and card["provenance"]["rows"] == 22
+    assert card["corrected"]["verdicts"] == card["human"]["compared"] == 3
+    judged = call("detect", "baseline", "rules", "--release", root, "--out", out, "--json").json["detectors"][0]
+    assert judged["compared"]["reviewed"] == 3  # it is not fitted, so the one on the train side counts too
+    held = call("detect", "baseline", "majority", "--cut", "hold-one-out", "--release", root, "--out", out, "--json")
+    assert held.json["detectors"][0]["compared"]["reviewed"] == 2
+
+
+def test_a_file_of_another_detector_is_not_overwritten(release: Path, tmp_path: Path) -> None:
+    def made(*more: str | Path) -> set[str]:
+        ended = call("detect", "baseline", "majority", "--release", release, "--data", tmp_path, *more)
+        assert ended.status == 0, ended.err
+        return {path.name for path in (tmp_path / "detect" / "predictions").glob("*.jsonl")}
+
+    assert made() == {"majority.accepted.default.test.jsonl"}
+    first = (tmp_path / "detect" / "predictions" / "majority.accepted.default.test.jsonl").read_bytes()
+    assert made("--date", "2026-11-26") == {"majority.accepted.default.test.jsonl"}  # the same again
+    two = made("--fit", "high")
+    assert len(two) == 2 and made("--fit", "high") == two  # fitted to another pool
+    assert (tmp_path / "detect" / "predictions" / "majority.accepted.default.test.jsonl").read_bytes() == first
+    (tmp_path / "detect" / "predictions" / "majority.accepted.default.test.provenance.json").unlink()
+    assert len(made()) == 3  # whose the first file is, nothing says now
+
+
+def test_names_that_make_the_same_file_name_do_not_collide(tmp_path: Path) -> None:
+    from openclawbench.cli.commands.detect.results import own_path, predictions_path
+    from openclawbench.detect.labels import Choice, provenance_base, read_labels
+    from openclawbench.detect.predictions import write_predictions
+    from openclawbench.detect.settings import DetectRules
+
+    labels = read_labels(made_release(tmp_path / "release", [session(1)]), Choice())
+    about = provenance_base(labels, DetectRules.load()) | {"kind": "endpoint", "detector": "a/b"}
+    path = predictions_path(None, tmp_path, "a/b", labels)
+    assert path == predictions_path(None, tmp_path, "a b", labels)
+    write_predictions(path, [], about)
+    assert own_path(path, about) == path
+    other = own_path(path, about | {"detector": "a b"})
+    assert other.parent == path.parent and other != path and other.suffix == ".jsonl"
+
+
+def test_a_table_says_what_it_was_made_from_and_how_many_are_right(tmp_path: Path) -> None:
+    pool = [session(n, WEAK if n % 2 else NORMAL, side="none", task=f"p{n}") for n in range(100, 112)]
+    sessions = [
+        session(n, WEAK if n % 2 else NORMAL, task=f"o{n}", side=("train", "test")[n % 4 > 1]) for n in range(40)
+    ]
+    truncated = session(90, NORMAL, task="o90", scoreable=False)
+    root = made_release(tmp_path / "release", [*sessions, *pool, truncated], human=[verdict(one, WEAK) for one in pool])
+    path = tmp_path / "p.jsonl"
+    assert call("detect", "baseline", "prior", "--release", root, "--out", path).status == 0
+    ended = call("detect", "table", path, "--release", root, "--out", tmp_path / "t")
+    assert ended.status == 0, ended.err
+    table = json.loads((tmp_path / "t" / "detectors.json").read_text())
+    assert table["inputs"] == {
+        "CHECKSUMS.sha256": sha256_file(root / "CHECKSUMS.sha256"),
+        str(path): sha256_file(path),
+    }
+    assert set(table["rules"]) == {"detect.toml"}
+    sections = table["sections"]
+    (row,) = sections["headline"]["rows"]
+    assert row["tp"] + row["fn"] == 10 and row["fp"] + row["tn"] == 10
+    assert row["recall"] == pytest.approx(row["tp"] / 10, abs=1e-6)
+    assert sections["comparable"]["rows"][0]["reviewed"] == 12
+    assert "1 not_scoreable" in sections["comparable"]["about"]
+    swept = sections["human_sweep"]["rows"]
+    assert len(swept) == 19 and swept[0]["recall"] == 1.0 and swept[0]["accuracy"] == 1.0
+    assert "Thresholds, against people" in (tmp_path / "t" / "detectors.md").read_text()
+
+
+def test_pictures_show_every_detector() -> None:
+    import matplotlib.colors
+
+    even = probabilities_of([0.5, 0.5, 0, 0, 0, 0])
+    items = [item(number, LABELS[number % 2]) for number in range(6)]
+    cards = []
+    for number in range(13):
+        rows = [prediction(one.key, label=one.label, probabilities=even) for one in items]
+        cards.append(score_card(label_set(items), predictions_file(rows, f"detector {number}"), {}, DetectRules.load()))
+    drawn = plots.reliability(cards)
+    assert drawn is not None
+    shown = plots.confusions(cards, list("abcdef"))()
+    assert [axes.get_title(loc="left") for axes in shown.axes if axes.axison] == [f"detector {n}" for n in range(13)]
+    for figure in (plots.curves(cards)(), drawn()):
+        lines = [line for line in figure.axes[0].lines if str(line.get_label()).startswith("detector")]
+        looks = {(matplotlib.colors.to_hex(line.get_color()), line.get_linestyle()) for line in lines}
+        assert len(lines) == len(looks) == 13
+
+
+def test_files_about_the_human_pool_are_compared_whatever_they_were_fitted_to(tmp_path: Path) -> None:
+    sessions = [session(n, WEAK if n % 2 else NORMAL, side="train", task=f"o{n}") for n in range(20)]
+    pool = [session(n, WEAK if n % 2 else NORMAL, side="none", task=f"p{n}") for n in range(100, 108)]
+    verdicts = [verdict(one, WEAK) for one in pool]
+    root = made_release(tmp_path / "release", [*sessions, *pool], human=verdicts)
+    paths = [tmp_path / f"{cut}.jsonl" for cut in ("default", "paper")]
+    for path in paths:
+        choice = ("--pool", "human", "--fit", "accepted", "--cut", path.stem)
+        ended = call("detect", "baseline", "majority", *choice, "--release", root, "--out", path)
+        assert ended.status == 0, ended.err
+    cards = scored(root, *paths)
+    assert [card["trajectories"] for card in cards] == [8, 8]

@@ -8,8 +8,9 @@ import pytest
 from asking import KEY, Endpoint, rules
 from calls import call, files
 from child import Ended
-from made_release import made_release, session
+from made_release import made_release, session, verdict
 
+from openclawbench.detect.protocols import NO_SYMBOL_FIRST, SPLIT_SYMBOLS
 from openclawbench.detect.settings import LABELS, NORMAL
 
 WEAK = "weak_evidence_commitment"
@@ -176,7 +177,7 @@ def test_a_json_answer_has_onset_and_span(endpoint: Endpoint, release: Path) -> 
 
 BAD = {
     "symbol": {
-        "words": ("repaired", None),
+        "words": ("repaired", NO_SYMBOL_FIRST),
         "two": ("failed", "2 different symbols"),
         "prose": ("failed", "no symbol"),
         "empty": ("failed", "empty"),
@@ -226,6 +227,7 @@ def test_a_model_that_never_answers_stops_the_run_unless_that_is_accepted(endpoi
     endpoint.script(kind="prose")
     stopped = run(endpoint, release)
     assert stopped.status == 3 and not (tmp_path / "p.jsonl").exists()
+    assert "--accept-unreadable" in stopped.err and "--ask-again" not in stopped.err
     asked = endpoint.log()["calls"]
     assert asked < 60
     accepted = run(endpoint, release, "--accept-unreadable", "--json")
@@ -242,6 +244,18 @@ def test_a_server_without_log_probabilities_gives_labels_alone(endpoint: Endpoin
     assert {row["probabilities"] for row in rows(release)} == {None}
     (card,) = ended.json["detectors"]
     assert card["probabilities"] is None and card["conventions"]["wrong"]["measures"]["f1"]["value"] == 1.0
+
+
+def test_a_model_whose_tokenizer_splits_symbols_has_labels_and_is_named(endpoint: Endpoint, release: Path) -> None:
+    endpoint.script(split=True)
+    ended = run(endpoint, release)
+    assert ended.status == 0, ended.err
+    for row in rows(release):
+        assert (row["probabilities"], row["probability_mass"]) == (None, None)
+        assert (row["parse"], row["failure"]) == ("ok", SPLIT_SYMBOLS)
+    assert {row["label"] for row in rows(release)} == {WEAK, NORMAL}
+    assert "without probabilities because the model's tokenizer splits symbols: 12 answers" in ended.err
+    assert "the endpoint gave no probabilities" not in ended.err and "F1" in ended.text
 
 
 def test_a_server_that_refuses_log_probabilities_is_asked_without(endpoint: Endpoint, release: Path) -> None:
@@ -287,3 +301,15 @@ def test_a_wrong_option_says_what_is_right(release: Path, option: str, value: st
     asked = ["--release", release, "--data", release.parent / "data", "--model", "m"]
     ended = call("detect", "run", *asked, "--base-url", "http://127.0.0.1:1/v1", option, value)
     assert ended.status == 2 and said in ended.err
+
+
+def test_reviewed_trajectories_are_asked_about_beside_the_labelled_ones(endpoint: Endpoint, tmp_path: Path) -> None:
+    endpoint.script()
+    pool = [session(n, WEAK, words=f"{WEAK} {n}", side="none", task=f"p{n}") for n in range(20, 23)]
+    sessions = [*(session(n, words=f"look {n}", task=f"o{n}") for n in range(6)), *pool]
+    release = made_release(tmp_path / "release", sessions, human=[verdict(pool[0], WEAK), verdict(pool[1], NORMAL)])
+    planned = run(endpoint, release, "--dry-run")
+    assert "labelled trajectories: 6; reviewed by people beside them: 2; 0 answered already; 8 to ask" in planned.text
+    (card,) = run(endpoint, release, "--json").json["detectors"]
+    assert endpoint.log()["calls"] == 8 and card["trajectories"] == 6 and card["compared"]["reviewed"] == 2
+    assert card["human"]["compared"] == 2 and card["corrected"]["verdicts"] == 2

@@ -84,7 +84,7 @@ def test_a_file_without_provenance_or_with_another_is_unverified(tmp_path: Path)
         ({"source_model": "m", "label": "normal"}, "no_key"),
         (GOOD | {"label": "bad"}, "not_a_prediction"),
         (GOOD | {"label": None, "parse": "ok"}, "not_a_prediction"),
-        (GOOD | {"onset": "two"}, "not_a_prediction"),
+        (GOOD | {"label": "bad", "onset": "two"}, "not_a_prediction"),
     ],
 )
 def test_a_line_that_is_no_prediction_is_named_and_the_rest_goes_on(
@@ -141,3 +141,20 @@ def test_a_row_that_stands_twice_counts_once_and_one_that_contradicts_never(tmp_
 def test_a_file_that_is_not_there_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(UnreadableInput, match=r"nothing\.jsonl: cannot be read"):
         read_predictions(tmp_path / "nothing.jsonl", RULES)
+
+
+def test_a_field_that_cannot_be_read_costs_itself_and_not_the_label(tmp_path: Path) -> None:
+    lines = [
+        GOOD | {"trajectory_id": "a", "span": [1, 2], "onset": 3},
+        GOOD | {"trajectory_id": "b", "prompt_tokens": "many", "onset": "two"},
+    ]
+    read = read_predictions(written(tmp_path / "p.jsonl", *lines), RULES)
+    first, second = read.rows["m", "a"], read.rows["m", "b"]
+    assert (first.label, first.onset, first.span) == ("normal", 3, None)
+    assert (second.label, second.onset, second.prompt_tokens) == ("normal", None, 0)
+    assert read.fault_counts == {"field": 3}
+
+
+def test_a_label_may_be_its_symbol(tmp_path: Path) -> None:
+    read = read_predictions(written(tmp_path / "p.jsonl", GOOD | {"label": "⋄"}), RULES)
+    assert read.rows["m", "t"].label == "weak_evidence_commitment" and not read.faults

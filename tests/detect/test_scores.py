@@ -275,3 +275,30 @@ def test_without_a_verdict_on_a_predicted_trajectory_nothing_is_corrected() -> N
 def test_the_same_files_give_the_same_card() -> None:
     items, rows = made_up(60, 9, unreadable=0.1)
     assert card(items, rows) == card(list(reversed(items)), list(reversed(rows)))
+
+
+def test_an_answer_that_cannot_be_read_is_wrong_whatever_people_say() -> None:
+    """Silver calls everything anomalous and people nothing: every unreadable answer is a false alarm, none a hit."""
+    items = [item(number, LABELS[1], f"x{number}") for number in range(40)]
+    rows = [prediction(one.key, parse="failed", failure="?") for one in items[:20]]
+    rows += [prediction(one.key, label=NORMAL) for one in items[20:]]
+    human = {one.key: item(number, NORMAL, f"x{number}") for number, one in enumerate(items)}
+    found = card(items, rows, human=human, silver={one.key: one for one in items})
+    measured = found["corrected"]["measures"]
+    assert measured["false_alarm_rate"]["value"] == 0.5 and measured["true_negative_rate"]["value"] == 0.5
+    assert [row["stratum"].rpartition(" ")[2] for row in found["corrected"]["strata"]] == ["normal", "nothing"]
+
+
+def test_a_verdict_on_another_trajectory_than_was_read_corrects_nothing() -> None:
+    items = [item(number, LABELS[1], f"x{number}") for number in range(10)]
+    rows = [prediction(one.key, label=NORMAL, trajectory_sha256="a") for one in items]
+    reviewed = {items[0].key: items[0], items[1].key: items[1]}
+    digests = {one.key: "b" if one is items[0] else "a" for one in items}
+    found = score_card(label_set(items), predictions_file(rows), digests, FAST, human=reviewed, silver=reviewed)
+    assert found["corrected"]["verdicts"] == 1 and found["human"]["compared"] == 1
+
+
+def test_a_step_named_on_a_normal_trajectory_is_no_location() -> None:
+    items = [item(0, LABELS[1], onset=1, span=frozenset({1})), item(1, NORMAL)]
+    rows = [prediction(items[0].key, label=LABELS[1]), prediction(items[1].key, label=NORMAL, onset=1)]
+    assert card(items, rows)["location"] is None

@@ -11,14 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from made import item
 from made_release import made_release, session, verdict
-from toy import read_lines, toy_release, toy_tokenizer
+from toy import TEST, TRAIN, read_lines, toy_release, toy_tokenizer
 
-from openclawbench.base.canonical_json import sha256_text
-from openclawbench.detect.labels import Choice, packets, read_labels
+from openclawbench.base.canonical_json import canonical_json, sha256_text
+from openclawbench.detect.labels import Choice, packets, provenance_base, read_labels
 from openclawbench.detect.packet import detector_messages, detector_prompt
+from openclawbench.detect.predictions import write_predictions
 from openclawbench.detect.settings import LABELS, NORMAL, DetectRules
 from openclawbench.detect.training.encode import IGNORED, EncodedRow, check_row
 from openclawbench.detect.training.epochs import EpochDraws, is_validation
+from openclawbench.detect.training.held_out import held_out_sides, joint_provenance
 from openclawbench.detect.training.plan import accumulation_of
 from openclawbench.detect.training.recipe import Recipe, load_recipe
 from openclawbench.errors import InvalidRules, TrainingRefused, UsageError
@@ -322,3 +324,52 @@ def test_without_the_extra_training_says_how_to_get_it(tmp_path: Path) -> None:
     assert ended.status == 2
     assert "not part of `make setup`" in ended.err and "CHECKOUT[train]" in ended.err
     assert not (tmp_path / "out").exists()
+
+
+def test_rows_for_each_model_that_is_held_out_in_one_command(tmp_path: Path) -> None:
+    release = toy_release(tmp_path / "release")
+    ended = call(
+        "detect", "sft-export", "--release", release, "--data", tmp_path / "d", "--cut", "hold-one-out", "--json"
+    )
+    assert ended.status == 0, ended.err
+    exports = ended.json["exports"]
+    assert [export["cut"] for export in exports] == ["m1", "m2", "m3"]
+    for export in exports:
+        folder = tmp_path / "d" / "detect" / "sft" / "accepted.hold-one-out.train.chat" / export["cut"]
+        keys = {row["source_model"] for row in read_lines(folder / "rows.jsonl")}
+        assert keys == {"m1", "m2", "m3"} - {export["cut"]} and export["rows"] == len(
+            read_lines(folder / "train.jsonl")
+        )
+
+
+def test_exports_of_sides_and_forms_lie_in_folders_of_their_own(tmp_path: Path) -> None:
+    release = toy_release(tmp_path / "release")
+    for more in ((), ("--side", "test"), ("--form", "completion")):
+        assert call("detect", "sft-export", "--release", release, "--data", tmp_path / "d", *more).status == 0
+    folders = sorted((tmp_path / "d" / "detect" / "sft").iterdir())
+    assert [folder.name for folder in folders] == [
+        *("accepted.default.test.chat", "accepted.default.train.chat", "accepted.default.train.completion"),
+    ]
+    assert all((folder / "manifest.json").is_file() for folder in folders)
+
+
+def test_the_joint_provenance_names_every_adapter_and_what_they_have_in_common(tmp_path: Path) -> None:
+    release = toy_release(tmp_path / "release")
+    provenances = []
+    for number, (train, test) in enumerate(held_out_sides(release, "accepted")):
+        about = provenance_base(test, RULES) | {
+            "kind": "adapter",
+            "detector": "d",
+            "weights_sha256": f"w{number}",
+            "parameters": {"seed": 1, "rows_sha256": f"r{number}"},
+            "trained_on": train.training_data(),
+        }
+        provenances.append(write_predictions(tmp_path / f"{number}.jsonl", [], about))
+    joint = joint_provenance(provenances)
+    weights = {"m1": "w0", "m2": "w1", "m3": "w2"}
+    assert joint["parameters"] == {"seed": 1} | {f"weights without {model}": one for model, one in weights.items()}
+    assert joint["weights_sha256"] == sha256_text(canonical_json(weights))
+    assert (joint["cut"], joint["trained_on"]["cut"]) == ("hold-one-out", "hold-one-out")
+    assert joint["trained_on"]["rows"] == 2 * (TRAIN + TEST)
+    with pytest.raises(UsageError, match="nothing is trained on it"):
+        list(held_out_sides(release, "human"))

@@ -315,3 +315,26 @@ def test_labels_of_the_toy_are_balanced(toy: Toy) -> None:
     """What the other tests rest on: an accuracy that the most frequent label does not reach."""
     labels = [item.label for item in read_labels(toy.release, Choice(side="test")).items]
     assert max(labels.count(label) for label in LABELS) <= TEST // 2 and labels.count(NORMAL) == TEST // 2
+
+
+def test_each_model_is_held_out_in_one_command(toy: Toy) -> None:
+    out = toy.folder / "held"
+    ended = toy.run(out, "--json", "--cut", "hold-one-out", "--name", "held")
+    assert ended.returncode == 0, ended.stderr
+    printed = json.loads(ended.stdout)
+    assert [adapter["trained_on"]["cut"] for adapter in printed["adapters"]] == ["m1", "m2", "m3"]
+    for model in ("m1", "m2", "m3"):
+        learned = {row["source_model"] for row in read_lines(out / model / "rows.jsonl")}
+        assert learned == {"m1", "m2", "m3"} - {model}
+        own = read_lines(out / model / "predictions.jsonl")
+        assert {row["source_model"] for row in own} == {model}
+    joint = read_predictions(out / "predictions.jsonl", RULES)
+    assert len(joint.rows) == TRAIN + TEST and joint.provenance is not None and not joint.faults
+    assert (joint.provenance.cut, joint.provenance.detector) == ("hold-one-out", "held")
+    assert joint.provenance.trained_on is not None and joint.provenance.trained_on.rows == 2 * (TRAIN + TEST)
+    for model in ("m1", "m2", "m3"):
+        assert joint.provenance.parameters[f"weights without {model}"] == adapter_digest(out / model)
+    (card,) = printed["evaluation"]["detectors"]
+    assert card["trajectories"] == TRAIN + TEST and card["verified"] and card["notes"] == []
+    assert [row["group"] for row in card["by"]["source_model"]] == ["m1", "m2", "m3"]
+    assert card["conventions"]["wrong"]["measures"]["f1"]["value"] >= 0.9

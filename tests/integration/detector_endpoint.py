@@ -9,6 +9,7 @@ beside what endpoint.py does:
   kind_of     text of a trajectory -> how the answer to it is
   sure        probability of the symbol that is written
   no_logprobs true: as a server that ignores logprobs
+  split       true: as a model whose tokenizer splits the symbol of `normal`, as that of GPT-4o does
 """
 
 import asyncio
@@ -81,9 +82,19 @@ class Detector(Endpoint):
         sure = self.script.get("sure", 0.9)
         shares = {symbol: sure if name == label else (1 - sure) / 10 for name, symbol in SYMBOLS.items()}
         shares |= {"The": (1 - sure) / 2}  # outside the six symbols
+        if self.script.get("split") and label == NORMAL:
+            return self.half(SYMBOLS[NORMAL], sure)
         top = [{"token": token, "logprob": math.log(share)} for token, share in shares.items() if share]
         written = {"token": content[:1], "logprob": math.log(shares.get(content[:1], 0.001) or 0.001)}
         return written | {"top_logprobs": sorted(top, key=lambda one: -one["logprob"])}
+
+    def half(self, symbol: str, sure: float) -> dict[str, Any]:
+        """The first two bytes of a symbol as a token of their own; another symbol, which is whole, is unlikely."""
+        content = list(symbol.encode()[:2])
+        first = {"token": "bytes:" + "".join(f"\\x{one:02x}" for one in content), "bytes": content}
+        others = [{"token": "•", "bytes": list("•".encode()), "logprob": math.log((1 - sure) / 10)}]
+        written = first | {"logprob": math.log(sure)}
+        return written | {"top_logprobs": [written, *others]}
 
 
 if __name__ == "__main__":

@@ -4,17 +4,26 @@ import json
 import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from openclawbench.base.canonical_json import canonical_json, sha256_text
-from openclawbench.detect.labels import LabelSet, packets, provenance_base
+from openclawbench.detect.labels import Item, LabelSet, packets, provenance_base, reviewed_beside
 from openclawbench.detect.packet import detector_messages, detector_prompt
 from openclawbench.detect.predictions import prediction
-from openclawbench.detect.protocols import SCHEMA, SCHEMA_ID, DetectorReader, read_answer, read_probabilities
+from openclawbench.detect.protocols import (
+    SCHEMA,
+    SCHEMA_ID,
+    SPLIT_SYMBOLS,
+    DetectorReader,
+    Rated,
+    read_answer,
+    read_probabilities,
+)
 from openclawbench.detect.settings import DetectRules, check_protocol
 from openclawbench.detect.tokenizer import load_tokenizer, token_counter, tokenizer_file
-from openclawbench.errors import MissingAnswer
+from openclawbench.errors import MissingAnswer, UnreadableAnswers
 from openclawbench.judge.client.progress import JudgeProgress
 from openclawbench.judge.language_model import NO_SECOND, ClientOptions, LanguageModelJudge, reply_of
 from openclawbench.judge.ledger.stored_answer import StoredAnswer
@@ -31,6 +40,10 @@ from openclawbench.workspace.judges import make_asking
 
 STAGE = "detect"  # of the questions in the ledger
 FOLDER = "detect"  # of a data folder
+UNREADABLE_ADVICE = (
+    "Nothing more is asked, and every answer is kept. A model that reasons first needs --protocol json. With "
+    "--accept-unreadable the same command goes on; the predictions file then shows what the model writes."
+)
 NEVER = 10**9  # unreadable answers in a row that stop a run
 
 
@@ -47,6 +60,11 @@ class DetectorRun:
     reasoning_effort: str | None = None
     accept_unreadable: bool = False  # go on however many answers in a row cannot be read
     tokenizer: Path | None = None  # that counts the tokens of packets; null: they are estimated
+
+    @cached_property
+    def reviewed(self) -> list[Item]:
+        """Trajectories that people have reviewed, beside the labels: they are asked about too."""
+        return reviewed_beside(self.labels)
 
     @property
     def more(self) -> dict[str, Any]:
@@ -127,7 +145,8 @@ class PacketQuestions:
 class RunPlan:
     """What a run would ask and cost; nothing of it is sent."""
 
-    trajectories: int
+    trajectories: int  # labelled, and reviewed by people beside them
+    reviewed: int  # of these, reviewed beside the labels
     questions: int
     answered: int
     prompt_tokens: int
@@ -143,7 +162,8 @@ class RunPlan:
 def run_packets(run: DetectorRun) -> list[DetectorPacket]:
     """The packets of the run's trajectories."""
     count = None if run.tokenizer is None else token_counter(load_tokenizer(run.tokenizer))
-    return list(packets(run.labels.root, set(run.labels.by_key), run.rules.packet, count))
+    keys = run.labels.by_key.keys() | {item.key for item in run.reviewed}
+    return list(packets(run.labels.root, keys, run.rules.packet, count))
 
 
 def ledger_folder(data: DataFolder) -> Path:
@@ -183,6 +203,7 @@ def plan_run(run: DetectorRun, data: DataFolder) -> RunPlan:
     price = asking.price()
     return RunPlan(
         trajectories=len(own),
+        reviewed=len(run.reviewed),
         questions=len(asked),
         answered=len(asked) - len(waiting),
         prompt_tokens=prompt,
@@ -205,8 +226,13 @@ def run_detector(
     model = open_model(run, data, report, batch)
     own = run_packets(run)
     asked = by_question(model, own)
-    model.prepare(STAGE, [PacketQuestions(model, asked)], len(asked))
+    try:
+        model.prepare(STAGE, [PacketQuestions(model, asked)], len(asked))
+    except UnreadableAnswers as error:
+        raise UnreadableAnswers(f"{str(error).partition(' Nothing more is asked.')[0]} {UNREADABLE_ADVICE}") from error
     predicted = [predicted_row(run, packet, model.answer_to(packet)) for packet in own]
+    if any(row.failure == SPLIT_SYMBOLS for row in predicted):
+        predicted = [without_probabilities(row) for row in predicted]
     return predicted, provenance_of(run, model)
 
 
@@ -214,16 +240,16 @@ def predicted_row(run: DetectorRun, packet: DetectorPacket, kept: StoredAnswer) 
     """The prediction in an answer of the ledger, with probabilities where it has them."""
     reply = reply_of(kept)
     read = read_answer(run.protocol, reply.finish, reply.text, run.rules, packet.num_steps)
-    rated = None
+    rated = Rated()
     if run.protocol == "symbol" and kept.finish not in NO_SECOND and read.label is not None:
         rated = read_probabilities(kept.response, run.rules)
     return prediction(
         (packet.source_model, packet.trajectory_id),
         label=read.label,
         parse=read.parse,
-        failure=read.failure,
-        probabilities=rated[0].model_dump() if rated else None,
-        probability_mass=rated[1] if rated else None,
+        failure=read.failure or rated.fault,
+        probabilities=None if rated.probabilities is None else rated.probabilities.model_dump(),
+        probability_mass=rated.mass,
         onset=read.onset,
         span=None if read.span is None else {"start_step": read.span[0], "end_step": read.span[1]},
         answer=reply.text,
@@ -234,6 +260,14 @@ def predicted_row(run: DetectorRun, packet: DetectorPacket, kept: StoredAnswer) 
         cost_usd=reply.cost_usd,
         request_id=reply.request_id,
     )
+
+
+def without_probabilities(row: Prediction) -> Prediction:
+    """The prediction of a model whose tokenizer splits a symbol: it had no probability in any answer, so those of the
+    other symbols are wrong in all."""
+    if row.probabilities is None:
+        return row
+    return row.model_copy(update={"probabilities": None, "probability_mass": None, "failure": SPLIT_SYMBOLS})
 
 
 def tokens_of(usage: Usage) -> dict[str, int]:

@@ -23,6 +23,7 @@ from openclawbench.detect.labels import (
     read_labels,
     released_records,
     require_items,
+    reviewed_beside,
 )
 from openclawbench.detect.packet import trajectory_digest
 from openclawbench.detect.predictions import best_label, prediction, probabilities_of
@@ -57,10 +58,10 @@ def run_baseline(
     require_items(labels)
     answers: Answers = {}
     trained: list[LabelSet] = []
-    for train, test in folds(root, labels, fit) if name in FITTED else [(None, labels.items)]:
+    for train, test in folds(root, labels, fit) if name in FITTED else [(None, labels.items + reviewed_beside(labels))]:
         trained += [train] if train is not None else []
         answers |= BASELINES[name](root, train.items if train is not None else [], test, rules.baseline)
-    digests = {key_of(row): trajectory_digest(row) for row in released_records(root, set(labels.by_key))}
+    digests = {key_of(row): trajectory_digest(row) for row in released_records(root, set(answers))}
     predicted = [prediction(key, **fields, trajectory_sha256=digests[key]) for key, fields in answers.items()]
     provenance = provenance_base(labels, rules) | {
         "detector": name,
@@ -73,14 +74,16 @@ def run_baseline(
 
 
 def folds(root: Path, labels: LabelSet, fit: str | None = None) -> Iterator[tuple[LabelSet, list[Item]]]:
-    """Train side and test items: one pair, or one for each model that is held out in turn. The human pool has no train
-    side: `fit` names another pool, whose trajectories of tasks that are tested are left out."""
+    """Train side and test items: one pair, or one for each model that is held out in turn. Trajectories that people
+    have reviewed are tested too, but for those fitted to. The human pool has no train side: `fit` names another pool,
+    whose trajectories of tasks that are tested are left out."""
     choice = labels.choice
     pool = fit or choice.pool
     if choice.cut == EACH_HELD_OUT:
         for model in sorted({item.key[0] for item in labels.items}):
             train = read_labels(root, Choice(pool, model, "train"))
-            yield fitted(train), [item for item in labels.items if item.key[0] == model]
+            predicted = labels.items + reviewed_beside(labels, train)
+            yield fitted(train), [item for item in predicted if item.key[0] == model]
         return
     if pool == HUMAN_POOL:
         raise UsageError("--pool human: has no train side. Fit to another pool with --fit POOL.")
@@ -89,7 +92,7 @@ def folds(root: Path, labels: LabelSet, fit: str | None = None) -> Iterator[tupl
         tested = {item.task for item in labels.items}
         kept = [item for item in train.items if item.task not in tested]
         train = replace(train, items=kept, left_out=train.left_out | {"task_tested": len(train.items) - len(kept)})
-    yield fitted(train), labels.items
+    yield fitted(train), labels.items + reviewed_beside(labels, train)
 
 
 def fitted(train: LabelSet) -> LabelSet:

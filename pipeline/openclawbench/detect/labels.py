@@ -165,8 +165,9 @@ def read_labels(root: Path, choice: Choice) -> LabelSet:
     release_digest(root)
     check_choice(root, choice)
     if choice.pool == HUMAN_POOL:
-        human = human_items(root)
-        unsettled = human_rows(root).height - len(human)
+        rows = human_rows(root)
+        human = human_items(root, rows)
+        unsettled = rows.height - len(human)
         counts = {"no_settled_verdict": unsettled} if unsettled else {}
         return LabelSet(root, replace(choice, side=WHOLE), [human[key] for key in sorted(human)], counts)
     rows = pool_rows(root, choice)
@@ -198,12 +199,22 @@ def check_choice(root: Path, choice: Choice) -> None:
         raise UsageError(f"--side {choice.side}: there is no such side. Use one of: {', '.join(SIDES)}.")
     if choice.cut == EACH_HELD_OUT:
         if choice.side != "test":
-            raise UsageError(f"--cut {EACH_HELD_OUT}: has a test side only. Name the model that is held out.")
+            raise UsageError(
+                f"--cut {EACH_HELD_OUT}: has a test side only; each model held out has a train side of its own. Name "
+                "the model."
+            )
     elif choice.cut not in CUT_NAMES and choice.cut not in models:
         raise UsageError(
             f"--cut {choice.cut}: there is no such cut. Use one of: "
             f"{', '.join([*CUT_NAMES, EACH_HELD_OUT, *models])} (a source model is held out)."
         )
+
+
+def held_out_models(root: Path, pool: str) -> list[str]:
+    """The source models with labels in a pool: each can be held out. Raises UsageError for an empty pool."""
+    labels = read_labels(root, Choice(pool, EACH_HELD_OUT, "test"))
+    require_items(labels)
+    return sorted({item.key[0] for item in labels.items})
 
 
 def pool_rows(root: Path, choice: Choice) -> pl.DataFrame:
@@ -282,12 +293,14 @@ def item_of(row: Mapping[str, Any]) -> Item:
     )
 
 
-def human_items(root: Path) -> dict[Key, Item]:
+def human_items(root: Path, rows: pl.DataFrame | None = None) -> dict[Key, Item]:
     """Key -> what people say of a trajectory, as an item: their label, subtype and onset; silver's span is none of
-    theirs. Only settled verdicts; an anomalous one without a subtype keeps silver's if silver has one."""
-    silver = {item.key: item for item in read_items(root)}
+    theirs. Only settled verdicts; an anomalous one without a subtype keeps silver's if silver has one. `rows`: those of
+    human_rows, where they are read already."""
+    verdicts = human_rows(root) if rows is None else rows
+    silver = {item.key: item for item in read_items(root)} if verdicts.height else {}
     items: dict[Key, Item] = {}
-    for row in human_rows(root).iter_rows(named=True):
+    for row in verdicts.iter_rows(named=True):
         item = silver.get(key_of(row))
         if item is None or row["human_anomaly_label"] is None:
             continue
@@ -306,6 +319,21 @@ def human_items(root: Path) -> dict[Key, Item]:
             judge=HUMAN_POOL,
         )
     return items
+
+
+def reviewed_beside(labels: LabelSet, train: LabelSet | None = None) -> list[Item]:
+    """Trajectories with a settled verdict of people that are not among the labels, with their silver labels; sorted.
+
+    A detector predicts them too, so that it is scored against people, and its scores against silver are corrected
+    (paper T40, F.8): the calibration pool is on no side of the default cut. Left out are those that it was fitted to,
+    those without steps, and where a source model is held out, those of the others.
+    """
+    known = labels.by_key.keys() | (train.by_key.keys() if train is not None else set())
+    beside = human_items(labels.root).keys() - known
+    if labels.choice.cut not in (*CUT_NAMES, EACH_HELD_OUT):
+        beside = {key for key in beside if key[0] == labels.choice.cut}
+    items = read_items(labels.root) if beside else iter(())
+    return sorted((item for item in items if item.key in beside and item.num_steps), key=lambda item: item.key)
 
 
 UNNAMED = "anomalous_without_subtype"  # people found an anomaly and named no subtype: right is any but normal

@@ -45,6 +45,7 @@ DEFAULTS: dict[str, Any] = {  # of fields that a file of somebody else's may lac
     "request_id": None,
 }
 COUNTED = ("probability_mass", "cost_usd", "prompt_tokens", "completion_tokens", "characters_left_out")
+OF_THE_FILE = ("schema_version", "predictions_sha256")  # fields of a provenance, beside rows
 NO_FILE, OTHER_DIGEST = "has no provenance file", "is not the file that its provenance describes"
 
 
@@ -140,6 +141,13 @@ def write_predictions(path: Path, rows: Iterable[Prediction], provenance: Mappin
     return record
 
 
+def identity_of(provenance: Mapping[str, Any]) -> dict[str, Any]:
+    """What tells a detector on some labels from others: the provenance without what follows from the file, the day and
+    the program's version."""
+    record = PredictionProvenance.model_validate({**provenance, **dict.fromkeys(OF_THE_FILE, ""), "rows": 0})
+    return record.model_dump(exclude={*OF_THE_FILE, "rows", "program_version", "date"})
+
+
 def read_predictions(path: Path, rules: DetectRules) -> PredictionsFile:
     """Read a predictions file. Raises UnreadableInput if there is none; a line that cannot be read is a fault."""
     try:
@@ -193,15 +201,11 @@ def read_line(line: bytes, number: int, rules: DetectRules, faults: list[RowFaul
             faults.append(RowFault(number, "number", f"{name}: {why}; it is not used"))
             values[name] = DEFAULTS[name]
     if isinstance(values.get("label"), str):
-        values["label"] = rules.names.get(values["label"], values["label"])
+        values["label"] = (rules.names | rules.symbols).get(values["label"], values["label"])
     values.setdefault("label", None)
     values.setdefault("parse", "ok" if values["label"] or values["probabilities"] else "failed")
-    try:
-        row = Prediction.model_validate(values)
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, first["loc"]))
-        faults.append(RowFault(number, "not_a_prediction", f"{where}: {first['msg']}"))
+    row = checked_row(values, number, faults)
+    if row is None:
         return None
     if row.label is None and row.probabilities is not None:
         return row.model_copy(update={"label": most_probable(row)})
@@ -209,6 +213,24 @@ def read_line(line: bytes, number: int, rules: DetectRules, faults: list[RowFaul
         faults.append(RowFault(number, "not_a_prediction", "has neither label nor probabilities, nor parse failed"))
         return None
     return row
+
+
+def checked_row(values: dict[str, Any], number: int, faults: list[RowFault]) -> Prediction | None:
+    """The row of these values. A field beside key, label and parse that cannot be read is left out, with a fault; null,
+    with a fault, where one of these cannot."""
+    try:
+        return Prediction.model_validate(values)
+    except ValidationError as error:
+        reasons = {str(fault["loc"][0]): fault for fault in error.errors()}
+    is_beside = reasons.keys() <= DEFAULTS.keys()
+    for name, fault in reasons.items():
+        where = ".".join(map(str, fault["loc"]))
+        if is_beside:
+            faults.append(RowFault(number, "field", f"{where}: {fault['msg']}; it is not used"))
+        elif name not in DEFAULTS:
+            faults.append(RowFault(number, "not_a_prediction", f"{where}: {fault['msg']}"))
+            return None
+    return Prediction.model_validate(values | {name: DEFAULTS[name] for name in reasons})
 
 
 def probability_fault(values: Any, tolerance: float) -> str | None:

@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,8 @@ from openclawbench.records.detection.prediction import Label, LabelProbabilities
 PARSE_FAILURE = "parse_failure"
 UNWRITTEN = ("refusal", "empty", "too_long", "content_filter", "refused")  # ends of answers that hold no label
 SCHEMA_ID = "detector_answer"
+SPLIT_SYMBOLS = "no probabilities: the tokenizer splits symbols"
+NO_SYMBOL_FIRST = "no probabilities: the first token is no symbol"
 STEP = {"anyOf": [{"type": "integer"}, {"type": "null"}]}
 SPAN_FIELDS = ("start_step", "end_step")
 SCHEMA: dict[str, Any] = {  # of the JSON protocol's answer
@@ -118,41 +120,90 @@ def step_span(value: Any, num_steps: int | None) -> tuple[tuple[int, int] | None
     return ((start, end), None) if start <= end else (None, "span ends before it starts")
 
 
-def read_probabilities(body: bytes, rules: DetectRules) -> tuple[LabelProbabilities, float] | None:
-    """The probabilities of the six symbols as the first written token, scaled to 1, and their sum before; null where
-    the response has no logprobs or none of the symbols is among the likeliest tokens. A symbol that is not among them
-    has probability 0."""
+@dataclass(frozen=True)
+class Rated:
+    """Probabilities of the six labels and their sum before they were scaled to 1; or why there are none."""
+
+    probabilities: LabelProbabilities | None = None
+    mass: float | None = None
+    fault: str | None = None
+
+
+@dataclass(frozen=True)
+class TokenShare:
+    """A token, its bytes where the server gives them, and its probability."""
+
+    text: str
+    content: bytes
+    share: float
+
+    def is_part_of(self, symbols: Mapping[str, Label]) -> bool:
+        """True for the beginning of a symbol that the tokenizer splits: some of its bytes, which are no character."""
+        content = self.content.strip()
+        begins = any(symbol.encode().startswith(content) for symbol in symbols if content != symbol.encode())
+        return (bool(content) and begins) or "\ufffd" in self.text
+
+
+def read_probabilities(body: bytes, rules: DetectRules) -> Rated:
+    """The probabilities of the six symbols as the first written token that is not blank, scaled to 1. A symbol that is
+    not among the likeliest tokens has probability 0.
+
+    There are none without logprobs, where that token is no whole symbol, and where more than `score.split_tolerance`
+    of the probability is on beginnings of symbols: then the tokenizer splits some, and what is left on the others says
+    nothing of the labels (own choice).
+    """
+    symbols = rules.symbols
     for tokens in first_positions(body):
-        sums = dict.fromkeys(rules.symbols, 0.0)
-        for token, logprob in tokens.items():
-            if token.strip() in sums:
-                sums[token.strip()] += math.exp(min(0.0, logprob))
+        written = tokens[0]
+        if not written.text.strip() and not written.is_part_of(symbols):
+            continue
+        parts = [token for token in tokens if token.is_part_of(symbols)]
+        if math.fsum(part.share for part in parts) > rules.score.split_tolerance:
+            # After a blank any tokenizer may split; without one the symbol itself is split, in every answer.
+            likeliest = max(parts, key=lambda part: part.share)
+            return Rated(fault=NO_SYMBOL_FIRST if likeliest.text[:1].isspace() else SPLIT_SYMBOLS)
+        if written.text.strip() not in symbols:
+            return Rated(fault=NO_SYMBOL_FIRST)
+        sums = dict.fromkeys(symbols, 0.0)
+        for token in tokens:
+            if token.text.strip() in sums:
+                sums[token.text.strip()] += token.share
         mass = math.fsum(sums.values())
-        if mass > 0:
-            shares = {rules.symbols[symbol]: share / mass for symbol, share in sums.items()}
-            return LabelProbabilities.model_validate(shares), min(1.0, mass)
-        if any(token.strip() for token in list(tokens)[:1]):
-            return None  # something else was written
-    return None
+        if not mass:
+            return Rated()
+        shares = {symbols[symbol]: share / mass for symbol, share in sums.items()}
+        return Rated(LabelProbabilities.model_validate(shares), min(1.0, mass))
+    return Rated()
 
 
-def first_positions(body: bytes) -> Iterator[dict[str, float]]:
-    """Position by position, token -> log probability, the written token first. Both forms are read: `content` of chat
-    completions, and `tokens` with `top_logprobs` of completions, which some servers give."""
+def first_positions(body: bytes) -> Iterator[list[TokenShare]]:
+    """Position by position the likeliest tokens, each once, the written one first. Both forms are read: `content` of
+    chat completions, and `tokens` with `top_logprobs` of completions, which some servers give."""
     try:
         logprobs = json.loads(body)["choices"][0]["logprobs"]
         positions = logprobs.get("content")
         if isinstance(positions, list):
             for position in positions:
-                tokens = [position, *(position.get("top_logprobs") or [])]
-                yield {entry["token"]: float(entry["logprob"]) for entry in tokens}
+                entries = [position, *(position.get("top_logprobs") or [])]
+                yield token_shares((entry["token"], entry.get("bytes"), entry["logprob"]) for entry in entries)
             return
         for token, logprob, top in zip(
             logprobs["tokens"], logprobs["token_logprobs"], logprobs["top_logprobs"], strict=False
         ):
-            yield {token: float(logprob)} | {name: float(value) for name, value in top.items()}
+            yield token_shares([(token, None, logprob), *((name, None, value) for name, value in top.items())])
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
         return
+
+
+def token_shares(entries: Iterable[tuple[str, list[int] | None, float]]) -> list[TokenShare]:
+    """Tokens of (text, bytes, log probability), each once, in their order."""
+    by_name: dict[tuple[str, bytes], TokenShare] = {}
+    for text, numbers, logprob in entries:
+        content = bytes(numbers) if numbers is not None else text.encode(errors="replace")
+        if math.isnan(logprob):
+            raise ValueError("a log probability is no number")
+        by_name.setdefault((text, content), TokenShare(text, content, math.exp(min(0.0, float(logprob)))))
+    return list(by_name.values())
 
 
 class DetectorReader:

@@ -64,6 +64,7 @@ class ScoreRules(Record):
     few: Count
     lengths: list[AtLeastOne]
     probability_tolerance: Share
+    split_tolerance: Share
     posterior_draws: int = Field(ge=100)
 
 

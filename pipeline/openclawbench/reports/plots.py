@@ -84,6 +84,16 @@ def new_figure(
     return figure, list(figure.subplots(1, panels, squeeze=False, width_ratios=ratios, sharey=same_rows)[0])
 
 
+def new_grid(width: float, height: float, down: int, across: int) -> "tuple[Figure, list[Axes]]":
+    """An empty figure with panels in rows, from the upper left to the lower right; it needs no window system."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure, list(figure.subplots(down, across, squeeze=False).flat)
+
+
 def label(text: object) -> str:
     """Untrusted text as a label: short, on one line; control characters and those that the font lacks are escaped."""
     from matplotlib import font_manager

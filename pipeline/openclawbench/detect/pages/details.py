@@ -111,7 +111,8 @@ def strata_section(cards: Sequence[Card]) -> Section:
             "trajectories": "scored trajectories of the stratum",
             "human_anomalous": "verdicts that say anomalous",
             "human_normal": "verdicts that say normal",
-            "borrowed": "no verdict of its own: those of the slice and label are used, whatever the detector says",
+            "borrowed": "no verdict of its own: those of the slice and label are used, whatever the detector says; "
+            "where there is none either, one half with its whole width",
         },
         rows=rows,
     )
@@ -123,7 +124,10 @@ def human_section(cards: Sequence[Card]) -> Section:
     return Section(
         name="human",
         title="Against people",
-        about="On trajectories with a settled verdict of people and a prediction; apart from the silver test.",
+        about=(
+            "On trajectories with a settled verdict of people and a prediction; apart from the silver test. Slices "
+            "have the shares of the sample that was reviewed, which need not be those of the corpus."
+        ),
         columns={
             **DETECTOR,
             "trajectories": "with a verdict and a prediction",
@@ -194,30 +198,51 @@ def probability_section(cards: Sequence[Card]) -> Section:
 SWEPT = ("threshold", "f1", "precision", "recall", "false_alarm_rate", "predicted_share", "accuracy")
 
 
+SWEPT_COLUMNS = {
+    **DETECTOR,
+    "threshold": "the threshold",
+    "f1": "F1",
+    "precision": "precision",
+    "recall": "recall",
+    "false_alarm_rate": "false alarms",
+    "predicted_share": "share that is called anomalous",
+    "accuracy": "agreement with the labels, or with people",
+}
+
+
+def swept_rows(cards: Sequence[tuple[str, Card]]) -> list[Row]:
+    """A row a threshold of each (detector, scores) with probabilities."""
+    return [
+        {"detector": detector, **pick(row, *SWEPT)}
+        for detector, scores in cards
+        if scores["probabilities"]
+        for row in scores["probabilities"]["sweep"]
+    ]
+
+
 def sweep_section(cards: Sequence[Card]) -> Section:
     """Measures at each threshold (paper F.9)."""
-    rows = [
-        {"detector": card["detector"], **pick(row, *SWEPT)}
-        for card in cards
-        if card["probabilities"]
-        for row in card["probabilities"]["sweep"]
-    ]
     return Section(
         name="sweep",
         title="Thresholds",
         about="Anomalous where 1 - p(normal) reaches the threshold. Choose one on other trajectories than these.",
-        columns={
-            **DETECTOR,
-            "threshold": "the threshold",
-            "f1": "F1",
-            "precision": "precision",
-            "recall": "recall",
-            "false_alarm_rate": "false alarms",
-            "predicted_share": "share that is called anomalous",
-            "accuracy": "agreement with the labels",
-        },
-        rows=rows,
+        columns=SWEPT_COLUMNS,
+        rows=swept_rows([(card["detector"], card) for card in cards]),
         plot=plots.reliability([card for card in cards if card["probabilities"]]),
+    )
+
+
+def human_sweep_section(cards: Sequence[Card]) -> Section:
+    """Measures at each threshold on the human subset (paper F.8)."""
+    return Section(
+        name="human_sweep",
+        title="Thresholds, against people",
+        about=(
+            "The same on trajectories with a verdict of people, as F.8 asks. A threshold that is chosen here must be "
+            "stated; this page chooses none."
+        ),
+        columns=SWEPT_COLUMNS,
+        rows=swept_rows([(card["detector"], card["human"]) for card in cards if card.get("human")]),
     )
 
 
@@ -233,11 +258,11 @@ def location_section(cards: Sequence[Card]) -> Section:
                     "over": over,
                     "onsets": onset["trajectories"],
                     "with_onset": onset["with_onset"],
-                    "exact": onset["exact"]["value"],
+                    **interval_columns("exact", onset["exact"]),
                     "within_one": onset["within_one"]["value"],
                     "mean_distance": onset["mean_distance"]["value"],
                     "spans": span["trajectories"],
-                    "mean_iou": span["mean_iou"]["value"],
+                    **interval_columns("mean_iou", span["mean_iou"]),
                 }
             )
     return Section(
@@ -253,10 +278,14 @@ def location_section(cards: Sequence[Card]) -> Section:
             "onsets": "trajectories with an annotated onset",
             "with_onset": "of these, those with a predicted one",
             "exact": "share with the same step",
+            "exact_low": "lower end of its interval, by bootstrap over tasks",
+            "exact_high": "upper end",
             "within_one": "share within one step",
             "mean_distance": "steps between the two, where both are named",
             "spans": "trajectories with an annotated span",
             "mean_iou": "mean overlap: intersection over union of the steps",
+            "mean_iou_low": "lower end of its interval",
+            "mean_iou_high": "upper end",
         },
         rows=rows,
     )
@@ -267,7 +296,10 @@ def mcnemar_section(compared: Sequence[Mapping[str, Any]]) -> Section:
     return Section(
         name="mcnemar",
         title="One detector against another",
-        about="Who is right about anomalous or normal, on the trajectories of both; McNemar's exact test.",
+        about=(
+            "Who is right about anomalous or normal, on the trajectories of both; McNemar's exact test. It takes "
+            "trajectories as independent, which those of one task are not: p is too small where tasks have several."
+        ),
         columns={
             "first": "one detector",
             "second": "the other",
@@ -278,6 +310,11 @@ def mcnemar_section(compared: Sequence[Mapping[str, Any]]) -> Section:
         },
         rows=[dict(row) for row in compared],
     )
+
+
+def interval_columns(name: str, estimate: Mapping[str, Any]) -> Row:
+    """A measure and the ends of its interval."""
+    return {name: estimate["value"], f"{name}_low": estimate["low"], f"{name}_high": estimate["high"]}
 
 
 def pick(row: Mapping[str, Any], *names: str) -> Row:

@@ -15,7 +15,10 @@ def comparable_section(cards: Sequence[Card]) -> Section:
     return Section(
         name="comparable",
         title="What is scored",
-        about="A score is over the trajectories that have a label and a prediction; all others are counted here.",
+        about=(
+            "A score is over the trajectories that have a label and a prediction; all others are counted here."
+            + left_out(cards)
+        ),
         columns={
             **DETECTOR,
             "labels": "labelled trajectories",
@@ -25,6 +28,7 @@ def comparable_section(cards: Sequence[Card]) -> Section:
             MISSING: "labelled, and not predicted",
             OTHER_KEY: "predicted, and not among the labels",
             OTHER_TRAJECTORY: "the detector read another trajectory than the one of this release",
+            "reviewed": "predicted, not among the labels, and reviewed by people: scored against them alone",
             "unchecked": "scored; the file does not say which trajectory was read",
             "shortened": "scored; the detector did not see the whole trajectory",
             "repaired": "answers that were put right",
@@ -37,6 +41,13 @@ def comparable_section(cards: Sequence[Card]) -> Section:
     )
 
 
+def left_out(cards: Sequence[Card]) -> str:
+    """What of the pool has no place among the labels, in words."""
+    reasons = {reason: count for card in cards for reason, count in card["labels"]["left_out"].items()}
+    counts = ", ".join(f"{count:,} {reason}" for reason, count in sorted(reasons.items()))
+    return f" Not among the labels: {counts}." if counts else ""
+
+
 def comparable_row(card: Card) -> Row:
     """Counts of a file."""
     compared = card["compared"]
@@ -47,6 +58,7 @@ def comparable_row(card: Card) -> Row:
         "scored": compared["compared"],
         "coverage_share": compared["coverage"],
         **{reason: compared["not_compared"].get(reason, 0) for reason in (MISSING, OTHER_KEY, OTHER_TRAJECTORY)},
+        "reviewed": compared["reviewed"],
         "unchecked": compared["unchecked"],
         "shortened": compared["shortened"],
         "repaired": compared["parse"]["repaired"],

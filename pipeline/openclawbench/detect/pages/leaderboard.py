@@ -6,11 +6,13 @@ Every number of the report is from the score cards, and so from one file a detec
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from openclawbench.detect.labels import release_digest
 from openclawbench.detect.pages import plots
 from openclawbench.detect.pages.details import (
     confusion_section,
     corrected_section,
     human_section,
+    human_sweep_section,
     location_section,
     mcnemar_section,
     probability_section,
@@ -48,11 +50,17 @@ RATES = {
     "recall": "of what the labels call anomalous, the part that it finds",
     "false_alarm_rate": "of what the labels call normal, the part that it calls anomalous",
 }
+COUNTS = {  # paper F.8
+    "tp": "anomalous, and called so",
+    "fp": "normal, and called anomalous: false alarms",
+    "fn": "anomalous, and missed",
+    "tn": "normal, and called so",
+}
 MEASURES = {
     **F1,
     "macro_f1": "mean F1 over the labels of the six that occur",
     **RATES,
-    "predicted_share": "share that it calls anomalous",
+    "predicted_share": "share that it calls anomalous, false alarms by unreadable answers included",
 }
 
 
@@ -75,7 +83,7 @@ def leaderboard(evaluation: Evaluation, with_paper: bool = False) -> Report:
             confusion_section(cards, evaluation.rules),
             subtype_section(cards),
             measure_section(cards),
-            *([corrected_section(cards), strata_section(cards), human_section(cards)] if has_verdicts(cards) else []),
+            *(verdict_sections(cards) if has_verdicts(cards) else []),
             probability_section(cards),
             sweep_section(cards),
             location_section(cards),
@@ -85,6 +93,9 @@ def leaderboard(evaluation: Evaluation, with_paper: bool = False) -> Report:
             provenance_section(cards),
             *([paper_section(), contradiction_section()] if with_paper else []),
         ],
+        inputs={"CHECKSUMS.sha256": release_digest(labels.root)}
+        | {card["file"]: card["file_sha256"] for card in cards if card["file_sha256"]},
+        rules={evaluation.rules.FILE: evaluation.rules.digest},
         notice=BASELINE_NOTICE if labels.is_baseline else None,
     )
 
@@ -98,6 +109,11 @@ def describe_choice(evaluation: Evaluation) -> str:
 def has_verdicts(cards: Sequence[Card]) -> bool:
     """True if people have reviewed something that a detector predicted."""
     return any(card.get("corrected") or card.get("human") for card in cards)
+
+
+def verdict_sections(cards: Sequence[Card]) -> list[Section]:
+    """What people's verdicts allow: corrected scores, and scores against people."""
+    return [corrected_section(cards), strata_section(cards), human_section(cards), human_sweep_section(cards)]
 
 
 def interval_row(measures: Mapping[str, Any], name: str) -> Row:
@@ -124,6 +140,7 @@ def headline_row(card: Card) -> Row:
         "trajectories": card["trajectories"],
         "coverage_share": card["compared"]["coverage"],
         "unreadable": card["unreadable"],
+        **{count: card["conventions"][HEADLINE][count] for count in COUNTS},
         "cost_usd": card["cost_usd"],
     }
 
@@ -149,6 +166,7 @@ def headline_section(cards: Sequence[Card]) -> Section:
             "trajectories": "what is scored",
             "coverage_share": "of the labelled trajectories, the part that is scored",
             "unreadable": "answers without a label",
+            **COUNTS,
             "cost_usd": "what the answers cost",
         },
         rows=rows,

@@ -13,7 +13,9 @@ if TYPE_CHECKING:
 
 Card = Mapping[str, Any]
 Draw = Callable[[], "Figure"]
-MOST = 6  # confusion matrices, and curves, of one picture
+ACROSS = 4  # confusion matrices side by side
+LEGEND_LINE = 0.22  # inches that a line of a legend needs
+STYLES = ("-", "--", ":", "-.")  # of lines, after all colours are used
 
 
 def ranking(rows: Sequence[Row]) -> Draw | None:
@@ -57,11 +59,14 @@ def unique(rows: Sequence[Row], column: str) -> list[str]:
 
 def confusions(cards: Sequence[Card], names: list[str]) -> Draw:
     """The confusion matrix of each detector, darker where a larger part of the row is."""
-    shown = cards[:MOST]
+    across = min(ACROSS, len(cards))
+    down = -(-len(cards) // ACROSS)
 
     def draw() -> "Figure":
-        figure, panels = plots.new_figure(1.6 + 3.4 * len(shown), 3.9, len(shown))
-        for axes, card in zip(panels, shown, strict=True):
+        figure, panels = plots.new_grid(1.6 + 3.4 * across, 3.9 * down, down, across)
+        for axes in panels[len(cards) :]:
+            axes.set_axis_off()
+        for axes, card in zip(panels, cards, strict=False):
             matrix = [row[: len(LABELS)] for row in card["confusion"]]
             shares = [[count / sum(row) if sum(row) else None for count in row] for row in matrix]
             texts = [[str(count) for count in row] for row in matrix]
@@ -73,12 +78,14 @@ def confusions(cards: Sequence[Card], names: list[str]) -> Draw:
 
 def curves(cards: Sequence[Card]) -> Draw:
     """Precision-recall and ROC curves."""
-    shown = [card for card in cards if card["probabilities"]["pr_curve"]][:MOST]
+    shown = [card for card in cards if card["probabilities"]["pr_curve"]]
 
     def draw() -> "Figure":
-        figure, (left, right) = plots.new_figure(9.5, 4.4, 2)
+        figure, (left, right) = plots.new_figure(9.5, 4.4 + LEGEND_LINE * -(-len(shown) // 3), 2)
         for place, card in enumerate(shown):
-            line(left, card["probabilities"]["pr_curve"], "recall", "precision", card["detector"], place)
+            # Steps: between two thresholds no precision in between is reached.
+            pr_curve = card["probabilities"]["pr_curve"]
+            line(left, pr_curve, "recall", "precision", card["detector"], place, drawstyle="steps-post")
             line(right, card["probabilities"]["roc_curve"], "false_alarm_rate", "recall", None, place)
         right.plot([0, 1], [0, 1], color=plots.FAINT, linewidth=0.8)
         finish(left, "recall", "precision", "Precision and recall")
@@ -91,15 +98,14 @@ def curves(cards: Sequence[Card]) -> Draw:
 
 def reliability(cards: Sequence[Card]) -> Draw | None:
     """The share of anomalous trajectories against the stated score; null without probabilities."""
-    shown = cards[:MOST]
-    if not shown:
+    if not cards:
         return None
 
     def draw() -> "Figure":
-        figure, (axes,) = plots.new_figure(5.2, 4.6)
-        for place, card in enumerate(shown):
+        figure, (axes,) = plots.new_figure(5.2, 4.6 + LEGEND_LINE * -(-len(cards) // 2))
+        for place, card in enumerate(cards):
             bins = card["probabilities"]["calibration_bins"]
-            line(axes, bins, "mean_score", "anomalous_share", card["detector"], place, "o")
+            line(axes, bins, "mean_score", "anomalous_share", card["detector"], place, marker="o")
         axes.plot([0, 1], [0, 1], color=plots.FAINT, linewidth=0.8)
         finish(axes, "1 - p(normal)", "share that is anomalous", "Calibration")
         figure.legend(loc="outside lower center", ncols=2, frameon=False)
@@ -109,12 +115,14 @@ def reliability(cards: Sequence[Card]) -> Draw | None:
 
 
 def line(
-    axes: "Axes", points: Sequence[Mapping[str, Any]], x: str, y: str, name: str | None, place: int, marker: str = ""
+    axes: "Axes", points: Sequence[Mapping[str, Any]], x: str, y: str, name: str | None, place: int, **more: Any
 ) -> None:
-    """A line through points."""
+    """A line through points. `more`: how it is drawn."""
     xs, ys = [point[x] for point in points], [point[y] for point in points]
     colour = plots.COLOURS[place % len(plots.COLOURS)]
-    axes.plot(xs, ys, color=colour, marker=marker, linewidth=1.2, label=None if name is None else plots.label(name))
+    style = STYLES[place // len(plots.COLOURS) % len(STYLES)]
+    shown = None if name is None else plots.label(name)
+    axes.plot(xs, ys, color=colour, linestyle=style, linewidth=1.2, label=shown, **more)
 
 
 def finish(axes: "Axes", x: str, y: str, title: str) -> None:

@@ -24,7 +24,7 @@ from openclawbench.release.record_key import Key
 from openclawbench.release.statistics.consistency import Detector, Identity, Same, Sum, contradictions
 from openclawbench.reports.measures import rounded
 
-NO_ANOMALY = "no trajectory here is anomalous: precision of alarms, recall and F1 are not defined, and none is made up"
+NO_ANOMALY = "no trajectory here is anomalous: every alarm is false; recall and F1 are not defined, and none is made up"
 NO_NORMAL = "every trajectory here is anomalous: no false alarm can be counted"
 HEADLINE: Convention = "wrong"
 
@@ -42,7 +42,7 @@ def score_card(
     `human`, `silver`: labels of the trajectories under review, by people and by silver; with them scores are corrected,
     and the human subset is scored apart.
     """
-    compared = compare_with(labels.by_key, file, digests)
+    compared = compare_with(labels.by_key, file, digests, human or ())
     card = {
         "detector": file.name,
         "file": str(file.path),
@@ -51,11 +51,12 @@ def score_card(
         "unverified": file.unverified,
         "provenance": file.provenance.model_dump() if file.provenance else None,
         "labels": labels_part(labels),
-        "compared": compared_part(compared, file),
+        "compared": compared_part(compared, file)
+        | {"reviewed": len((file.rows.keys() & (human or {}).keys()) - labels.by_key.keys())},
         **scores(compared.pairs, rules.score),
     }
     if human is not None:
-        card["corrected"] = corrected_scores(compared.pairs, silver or {}, human, file, rules.score)
+        card["corrected"] = corrected_scores(compared.pairs, silver or {}, human, file, rules.score, digests)
         card["human"] = human_part(human, file, digests, rules)
     card["contradictions"] = [str(contradiction) for contradiction in contradictions(card_identities(card))]
     return card

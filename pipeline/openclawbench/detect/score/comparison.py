@@ -1,6 +1,6 @@
 """Which predictions can be compared with which labels: a score is over these alone, and says how many they are."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -47,13 +47,16 @@ class Comparison:
         return {reason: ["/".join(key) for key in keys[:NAMED]] for reason, keys in self.not_compared.items() if keys}
 
 
-def compare_with(items: Mapping[Key, Item], file: PredictionsFile, digests: Mapping[Key, str]) -> Comparison:
+def compare_with(
+    items: Mapping[Key, Item], file: PredictionsFile, digests: Mapping[Key, str], beside: Container[Key] = ()
+) -> Comparison:
     """The comparison of a predictions file. `digests`: trajectory_sha256 of the release's trajectories; a key without
-    one is not checked."""
+    one is not checked. `beside`: keys that are predicted for another comparison, and are no fault here."""
     pairs, reasons, unchecked = [], dict[str, list[Key]](), 0
     for key, row in sorted(file.rows.items()):
         if key not in items:
-            reasons.setdefault(OTHER_KEY, []).append(key)
+            if key not in beside:
+                reasons.setdefault(OTHER_KEY, []).append(key)
         elif row.trajectory_sha256 is not None and digests.get(key, row.trajectory_sha256) != row.trajectory_sha256:
             reasons.setdefault(OTHER_TRAJECTORY, []).append(key)
         else:

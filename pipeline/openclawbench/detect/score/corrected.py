@@ -3,7 +3,8 @@
 Own choice. The strata of the corrected gap (risk slice x silver label, reports/corrected_gap.py) are cut once more by
 what the detector says: in each, the share that people call anomalous has a Jeffreys posterior from the verdicts on
 trajectories that the detector predicted, and the scored trajectories of the stratum are shared out by it. A stratum
-without a verdict takes those of its slice and silver label, whatever the detector says, and is named.
+without a verdict takes those of its slice and silver label, whatever the detector says, and is named; without these
+too it has the prior, one half with its whole width.
 """
 
 from collections import Counter
@@ -14,14 +15,15 @@ from typing import Any
 from openclawbench.detect.labels import Item
 from openclawbench.detect.predictions import PredictionsFile, is_anomalous
 from openclawbench.detect.score.bootstrap import drawn_sums, with_interval
-from openclawbench.detect.score.comparison import Pair
+from openclawbench.detect.score.comparison import Pair, compare_with
 from openclawbench.detect.score.measures import BINARY, rates
 from openclawbench.detect.settings import ScoreRules
 from openclawbench.release.record_key import Key
 from openclawbench.reports.corrected_gap import FEW_VERDICTS, JEFFREYS, observed_share, stratum_name
 
 NO_SLICE = "no slice"
-Cell = tuple[str, bool, bool]  # slice, silver is anomalous, the detector says anomalous
+Cell = tuple[str, bool, str]  # slice, silver is anomalous, what the detector says
+ANOMALOUS, NORMAL, NOTHING = "anomalous", "normal", "nothing"  # the last: its answer could not be read
 
 
 @dataclass(frozen=True)
@@ -43,18 +45,20 @@ def corrected_scores(
     human: Mapping[Key, Item],
     file: PredictionsFile,
     rules: ScoreRules,
+    digests: Mapping[Key, str] | None = None,
 ) -> dict[str, Any] | None:
     """Binary measures against what people would say, with intervals over tasks and verdicts; null without a verdict.
 
-    `pairs`: the scored trajectories with silver labels. An answer that could not be read counts as the wrong one, as in
-    the headline. `silver`, `human`: labels of the trajectories under review.
+    `pairs`: the scored trajectories with silver labels. An answer that could not be read counts as wrong, whatever the
+    truth is, as in the headline. `silver`, `human`: labels of the trajectories under review. `digests`: as in
+    `compare_with`.
     """
     import numpy as np
 
-    verdicts = counted_verdicts(silver, human, file)
+    verdicts = counted_verdicts(human, compare_with(silver, file, digests or {}, file.rows).pairs)
     if not verdicts or not pairs:
         return None
-    by_pair = [cell_of(pair.item, says(pair.row.label, pair.item)) for pair in pairs]
+    by_pair = [cell_of(pair) for pair in pairs]
     cells = sorted(set(by_pair))
     own = [verdicts.get(cell, Verdicts()) for cell in cells]
     used = [
@@ -71,9 +75,9 @@ def corrected_scores(
     sizes = membership.sum(axis=0)
     wanted = rules.model_copy(update={"draws": rules.posterior_draws})
     drawn_sizes = drawn_sums(membership, tasks, wanted) if len(set(tasks)) > 1 else np.tile(sizes, (wanted.draws, 1))
-    flagged = np.array([says_anomalous for _, _, says_anomalous in cells])
+    stated = np.array([says for _, _, says in cells])
     values, draws = (
-        rates(expected_counts(size, share, flagged)) for size, share in ((sizes, shares), (drawn_sizes, drawn_shares))
+        rates(expected_counts(size, share, stated)) for size, share in ((sizes, shares), (drawn_sizes, drawn_shares))
     )
     return {
         "verdicts": sum(tally.settled for tally in verdicts.values()),
@@ -94,28 +98,20 @@ def corrected_scores(
     }
 
 
-def counted_verdicts(
-    silver: Mapping[Key, Item], human: Mapping[Key, Item], file: PredictionsFile
-) -> dict[Cell, Verdicts]:
-    """Stratum -> verdicts on trajectories that the detector predicted."""
+def counted_verdicts(human: Mapping[Key, Item], reviewed: Sequence[Pair]) -> dict[Cell, Verdicts]:
+    """Stratum -> verdicts on reviewed trajectories, of which `reviewed` has silver label and prediction."""
     anomalous, normal = Counter[Cell](), Counter[Cell]()
-    for key, verdict in human.items():
-        row, item = file.rows.get(key), silver.get(key)
-        if row is not None and item is not None:
-            cell = cell_of(item, says(row.label, item))
-            (anomalous if verdict.is_anomalous else normal)[cell] += 1
+    for pair in reviewed:
+        if (verdict := human.get(pair.item.key)) is not None:
+            (anomalous if verdict.is_anomalous else normal)[cell_of(pair)] += 1
     return {cell: Verdicts(anomalous[cell], normal[cell]) for cell in anomalous.keys() | normal.keys()}
 
 
-def says(label: str | None, item: Item) -> bool:
-    """Whether the detector says anomalous; an answer that could not be read says the wrong thing."""
-    stated = is_anomalous(label)
-    return not item.is_anomalous if stated is None else stated
-
-
-def cell_of(item: Item, flagged: bool) -> Cell:
+def cell_of(pair: Pair) -> Cell:
     """The stratum of a trajectory."""
-    return item.slice_label or NO_SLICE, item.is_anomalous, flagged
+    stated = is_anomalous(pair.row.label)
+    says = NOTHING if stated is None else ANOMALOUS if stated else NORMAL
+    return pair.item.slice_label or NO_SLICE, pair.item.is_anomalous, says
 
 
 def pooled(cell: Cell, verdicts: Mapping[Cell, Verdicts]) -> Verdicts:
@@ -129,21 +125,22 @@ def total(verdicts: Iterable[Verdicts]) -> Verdicts:
     return Verdicts(sum(counted.anomalous for counted in known), sum(counted.normal for counted in known))
 
 
-def expected_counts(sizes: Any, shares: Any, flagged: Any) -> dict[str, Any]:
-    """tp, fp, fn, tn that are to be expected: sizes (…, strata) times shares (…, strata)."""
+def expected_counts(sizes: Any, shares: Any, stated: Any) -> dict[str, Any]:
+    """tp, fp, fn, tn that are to be expected: sizes (…, strata) times shares (…, strata). Where the detector says
+    nothing, what is anomalous is missed and what is normal is a false alarm."""
     anomalous, normal = sizes * shares, sizes * (1 - shares)
     return {
-        "tp": anomalous[..., flagged].sum(axis=-1),
-        "fn": anomalous[..., ~flagged].sum(axis=-1),
-        "fp": normal[..., flagged].sum(axis=-1),
-        "tn": normal[..., ~flagged].sum(axis=-1),
+        "tp": anomalous[..., stated == ANOMALOUS].sum(axis=-1),
+        "fn": anomalous[..., stated != ANOMALOUS].sum(axis=-1),
+        "fp": normal[..., stated != NORMAL].sum(axis=-1),
+        "tn": normal[..., stated == NORMAL].sum(axis=-1),
     }
 
 
 def cell_name(cell: Cell) -> str:
     """A stratum in words."""
-    slice_label, silver, flagged = cell
-    return f"{stratum_name(slice_label, silver)}, predicted {'anomalous' if flagged else 'normal'}"
+    slice_label, silver, says = cell
+    return f"{stratum_name(slice_label, silver)}, predicted {says}"
 
 
 def stratum_row(cell: Cell, size: int, verdicts: Verdicts, own: int) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from openclawbench.base.terminal import pluralize
 from openclawbench.detect.labels import (
     CUT_NAMES,
     EACH_HELD_OUT,
@@ -18,10 +19,12 @@ from openclawbench.detect.labels import (
     require_items,
 )
 from openclawbench.detect.predictions import PredictionsFile, read_predictions
+from openclawbench.detect.protocols import SPLIT_SYMBOLS
 from openclawbench.detect.score.card import compare_detectors, score_card
 from openclawbench.detect.score.comparison import digests_for
 from openclawbench.detect.settings import DetectRules
 from openclawbench.errors import UsageError
+from openclawbench.records.detection.prediction import PredictionProvenance
 
 
 @dataclass(frozen=True)
@@ -74,7 +77,7 @@ def name_apart(files: Sequence[PredictionsFile]) -> None:
 def choice_of(files: Sequence[PredictionsFile], pool: str | None, cut: str | None, side: str | None) -> Choice:
     """The labels to score against: as stated, else those that the files were made for, by their provenance. Raises
     UsageError where these differ."""
-    made_for = {(file.provenance.pool, file.provenance.cut, file.provenance.side) for file in files if file.provenance}
+    made_for = {made_for_of(file.provenance) for file in files if file.provenance}
     if None in (pool, cut, side) and len(made_for) > 1:
         several = "; ".join(sorted(Choice(*parts).sentence for parts in made_for))
         raise UsageError(f"the files were made for different labels ({several}). Name --pool, --cut and --side.")
@@ -82,15 +85,40 @@ def choice_of(files: Sequence[PredictionsFile], pool: str | None, cut: str | Non
     return Choice(pool or defaults[0], cut or defaults[1], side or defaults[2])
 
 
+def made_for_of(provenance: PredictionProvenance) -> tuple[str, str, str]:
+    """Pool, cut and side that a file was made for. The human pool has no sides: its cut says what was fitted."""
+    cut = Choice.cut if provenance.pool == HUMAN_POOL else provenance.cut
+    return provenance.pool, cut, provenance.side
+
+
+def probability_notes(file: PredictionsFile) -> Iterator[str]:
+    """What a reader has to know where answers that could be read have no probabilities."""
+    read = [row for row in file.rows.values() if row.label is not None]
+    lacking = [row for row in read if row.probabilities is None]
+    is_symbol = file.provenance is not None and file.provenance.protocol == "symbol"
+    if split := sum(row.failure == SPLIT_SYMBOLS for row in lacking):
+        yield (
+            f"without probabilities because the model's tokenizer splits symbols: {pluralize(split, 'answer')}. Their "
+            "first token does not tell the labels apart (openclawbench detect check-tokenizer)"
+        )
+    if read and len(lacking) == len(read):
+        if is_symbol and not split:
+            yield "the endpoint gave no probabilities: there are no curves, thresholds and calibration"
+    elif lacking:
+        yield (
+            f"{pluralize(len(lacking), 'answer')} of {len(read)} without probabilities: curves, thresholds and "
+            "calibration are over the others alone"
+        )
+
+
 def notes(file: PredictionsFile, choice: Choice, release: str) -> Iterator[str]:
     """What a reader has to know of a file with provenance before its numbers; in words of ours alone."""
+    yield from probability_notes(file)
     provenance = file.provenance
     if provenance is None:
         return
     if provenance.release_sha256 != release:
         yield "made over another release: trajectories that differ are left out"
-    if provenance.protocol == "symbol" and not any(row.probabilities for row in file.rows.values()):
-        yield "the endpoint gave no probabilities: there are no curves, thresholds and calibration"
     fitted = provenance.trained_on
     if fitted is None:
         return

@@ -10,10 +10,10 @@ from openclawbench.detect.settings import ScoreRules
 
 
 def location_scores(pairs: Sequence[Pair], rules: ScoreRules) -> dict[str, Any] | None:
-    """Onset and span scores; null where no prediction names an onset or a span. `of_all`: over every anomalous
-    trajectory that has the annotation, a missed one or a missing onset counts as wrong; `of_found`: over those that the
-    detector also calls anomalous."""
-    if not any(pair.row.onset is not None or pair.row.span is not None for pair in pairs):
+    """Onset and span scores; null where no trajectory that the detector calls anomalous has an onset or a span.
+    `of_all`: over every anomalous trajectory that has the annotation, a missed one or a missing onset counts as wrong;
+    `of_found`: over those that the detector also calls anomalous."""
+    if not any(pair.row.onset is not None or pair.row.span is not None for pair in called_anomalous(pairs)):
         return None
     anomalous = [pair for pair in pairs if pair.item.is_anomalous]
     onsets = [pair for pair in anomalous if pair.item.onset is not None]

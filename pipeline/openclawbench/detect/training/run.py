@@ -8,11 +8,12 @@ same command goes on where a former run of it ended.
 import gc
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from openclawbench.base.canonical_json import canonical_bytes
+from openclawbench.detect.labels import reviewed_beside
 from openclawbench.detect.predictions import provenance_path, read_provenance, write_predictions
 from openclawbench.detect.training import base_model
 from openclawbench.detect.training.adapter import (
@@ -60,6 +61,22 @@ def train(run: TrainingRun, report: Report) -> Trained:
 
     Raises MissingExtra, UsageError, UnreadableInput, TrainingRefused.
     """
+    learned = train_adapter(run, report)
+    return Trained(learned.adapter, predict_with(learned, report))
+
+
+@dataclass(frozen=True)
+class Learned:
+    """A trained adapter, with what predicts by it."""
+
+    run: TrainingRun
+    base: Path
+    encoder: Encoder
+    adapter: AdapterProvenance
+
+
+def train_adapter(run: TrainingRun, report: Report) -> Learned:
+    """Train an adapter and save it with its provenance; nothing is predicted."""
     base, tokenizer, encoder, prepared = open_training(run)
     plan = plan_of(run, prepared, base)
     done = None
@@ -69,9 +86,14 @@ def train(run: TrainingRun, report: Report) -> Trained:
     report(prepared.sentence(run.recipe))
     if done is None:
         done = train_phases(run, prepared, encoder, base, tokenizer, plan, report)
-    if not is_main_process() or not run.test.items:
-        return Trained(done, None)
-    return Trained(done, predict_test(run, encoder, base, done, report))
+    return Learned(run, base, encoder, done)
+
+
+def predict_with(learned: Learned, report: Report) -> PredictionProvenance | None:
+    """Predict the test side with a saved adapter; null for one without a trajectory, and where nothing is written."""
+    if not is_main_process() or not learned.run.test.items:
+        return None
+    return predict_test(learned.run, learned.encoder, learned.base, learned.adapter, report)
 
 
 def open_training(run: TrainingRun) -> tuple[Path, Any, Encoder, Prepared]:
@@ -190,11 +212,14 @@ def predict_test(
         choice = run.test.choice
         if former and (former.weights_sha256, former.pool, former.side) == (weights, choice.pool, choice.side):
             return former
-    report(f"predicts {len(run.test.items)} trajectories of the {run.test.choice.sentence}")
+    reviewed = reviewed_beside(run.test, run.train)
+    beside = f", and {len(reviewed)} that people have reviewed" if reviewed else ""
+    report(f"predicts {len(run.test.items)} trajectories of the {run.test.choice.sentence}{beside}")
     model = base_model.with_adapter(
         base_model.load_model(base, run.recipe.precision.dtype), run.folder / ADAPTER, is_trainable=False
     )
-    predicted = list(predict(model, encoder, run.test, run.rules, run.recipe.sequence.max_tokens, RowsMade()))
+    asked = replace(run.test, items=run.test.items + reviewed)
+    predicted = list(predict(model, encoder, asked, run.rules, run.recipe.sequence.max_tokens, RowsMade()))
     return write_predictions(
         path, predicted, prediction_provenance(run.test, run.rules, adapter, run.detector, weights)
     )

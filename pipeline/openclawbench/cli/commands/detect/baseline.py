@@ -60,4 +60,4 @@ def baseline(
     rules = DetectRules.load()
     labels, predicted, provenance = run_baseline(name, release_of(release, data), Choice(pool, cut, side), rules, fit)
     path = predictions_path(out, data, name, labels)
-    write_and_show(path, predicted, provenance | {"date": date}, labels, rules, json_out)
+    write_and_show(path, predicted, provenance | {"date": date}, labels, rules, json_out, out is not None)

@@ -20,11 +20,13 @@ if TYPE_CHECKING:
     from openclawbench.records.detection.prediction import Prediction
 
 PREDICTIONS = Path("detect") / "predictions"  # of a data folder
+DIGEST_SHOWN = 8  # characters of a digest in a file's name
 NAMED = 3  # keys and lines of each kind
 
 
 def predictions_path(out: Path | None, data: Path, name: str, labels: "LabelSet") -> Path:
-    """Where predictions are written. Raises UsageError for a folder that does not exist."""
+    """Where predictions are written, unless that is another detector's file. Raises UsageError for a folder that does
+    not exist."""
     from openclawbench.exam.sitting import UNSAFE
 
     choice = labels.choice
@@ -38,6 +40,23 @@ def predictions_path(out: Path | None, data: Path, name: str, labels: "LabelSet"
     return out
 
 
+def own_path(path: Path, provenance: Mapping[str, Any]) -> Path:
+    """The path, or one with a digest in its name where another detector's predictions lie: of another endpoint, with
+    other parameters, over another release, or somebody else's."""
+    from openclawbench.base.canonical_json import canonical_json, sha256_text
+    from openclawbench.detect.predictions import identity_of, read_provenance
+    from openclawbench.storage.data_folder import sha256_file
+
+    if not path.is_file():
+        return path
+    former, _ = read_provenance(path, sha256_file(path))
+    identity = identity_of(provenance)
+    if former is not None and identity_of(former.model_dump()) == identity:
+        return path
+    digest = sha256_text(canonical_json(identity))[:DIGEST_SHOWN]
+    return path.with_name(f"{path.name.removesuffix('.jsonl')}.{digest}.jsonl")
+
+
 def write_and_show(
     path: Path,
     predicted: "Sequence[Prediction]",
@@ -45,11 +64,14 @@ def write_and_show(
     labels: "LabelSet",
     rules: "DetectRules",
     json_out: bool,
+    is_named: bool,
 ) -> None:
-    """Write predictions with their provenance, score the file as it lies there, and print the scores."""
+    """Write predictions with their provenance, score the file as it lies there, and print the scores. `is_named`: the
+    user named the file, which is overwritten."""
     from openclawbench.detect.predictions import provenance_path, write_predictions
     from openclawbench.detect.score.evaluation import evaluate, read_files
 
+    path = path if is_named else own_path(path, provenance)
     write_predictions(path, predicted, provenance)
     show(evaluate(labels, read_files([path], rules), rules), json_out)
     if not json_out:

@@ -93,7 +93,7 @@ def run(
         return
     with ConsoleProgress(quiet=json_out) as progress:
         predicted, provenance = run_detector(wanted, folder, progress.asking)
-    write_and_show(path, predicted, provenance | {"date": date}, labels, wanted.rules, json_out)
+    write_and_show(path, predicted, provenance | {"date": date}, labels, wanted.rules, json_out, out is not None)
 
 
 def print_plan(plan: "RunPlan", wanted: "DetectorRun", json_out: bool) -> None:
@@ -104,7 +104,8 @@ def print_plan(plan: "RunPlan", wanted: "DetectorRun", json_out: bool) -> None:
     console = output()
     console.print(f"nothing was sent; {safe(plan.endpoint)} would be asked", highlight=False)
     console.print(
-        f"{pluralize(plan.questions, 'question')}; labelled trajectories: {plan.trajectories}; "
+        f"{pluralize(plan.questions, 'question')}; labelled trajectories: {plan.trajectories - plan.reviewed}; "
+        f"{f'reviewed by people beside them: {plan.reviewed}; ' if plan.reviewed else ''}"
         f"{plan.answered} answered already; {plan.questions - plan.answered} to ask",
         highlight=False,
     )

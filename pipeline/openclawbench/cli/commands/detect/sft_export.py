@@ -74,10 +74,12 @@ def sft_export(
     ] = None,
     json_out: Json = False,
 ) -> None:
-    """Write the labelled trajectories of a side as training rows, with the draws of each epoch and a manifest."""
+    """Write the labelled trajectories of a side as training rows, with the draws of each epoch and a manifest.
+
+    With --cut hold-one-out a folder for each source model that is held out."""
     from dataclasses import replace
 
-    from openclawbench.detect.labels import Choice, read_labels
+    from openclawbench.detect.labels import EACH_HELD_OUT, Choice, held_out_models, read_labels
     from openclawbench.detect.settings import DetectRules
     from openclawbench.detect.training.export import export_rows, options_of
     from openclawbench.detect.training.recipe import load_recipe
@@ -91,15 +93,21 @@ def sft_export(
         seed=by_recipe.seed if seed is None else seed,
         max_tokens=by_recipe.max_tokens if max_tokens is None else max_tokens,
     )
-    labels = read_labels(release_of(release, data), Choice(pool, cut, side))
-    folder = out or DataFolder(data).root / FOLDER / f"{pool}.{cut}"
-    manifest = export_rows(labels, folder, options, base, rules)
+    root, folder = release_of(release, data), out or DataFolder(data).root / FOLDER / f"{pool}.{cut}.{side}.{form}"
+    is_each = cut == EACH_HELD_OUT and side == "train"
+    folders = {model: folder / model for model in held_out_models(root, pool)} if is_each else {cut: folder}
+    manifests = []
+    for own_cut, own_folder in folders.items():
+        labels = read_labels(root, Choice(pool, own_cut, side))
+        manifests.append(export_rows(labels, own_folder, options, base, rules))
+        if json_out:
+            continue
+        if labels.is_baseline and len(manifests) == 1:
+            warn(BASELINE_LABELS)
+        show(manifests[-1], own_folder)
     if json_out:
-        print(as_json(manifest.model_dump()), end="")
-        return
-    if labels.is_baseline:
-        warn(BASELINE_LABELS)
-    show(manifest, folder)
+        dumped = [manifest.model_dump() for manifest in manifests]
+        print(as_json({"exports": dumped} if is_each else dumped[0]), end="")
 
 
 def ratio(balance: str) -> float:

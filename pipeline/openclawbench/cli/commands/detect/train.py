@@ -58,12 +58,14 @@ def train(
 ) -> None:
     """Train an adapter on a release's train side, then predict and score its test side (extra `train`).
 
-    The same command goes on where it was stopped."""
-    from openclawbench.detect.labels import Choice, read_labels
+    With --cut hold-one-out an adapter for each source model that is held out. The same command goes on where it was
+    stopped."""
+    from openclawbench.detect.labels import EACH_HELD_OUT, Choice, LabelSet, read_labels
     from openclawbench.detect.score.evaluation import evaluate, read_files
     from openclawbench.detect.settings import DetectRules
     from openclawbench.detect.training import run as training
     from openclawbench.detect.training.base_model import require_packages
+    from openclawbench.detect.training.held_out import held_out_sides, train_each
     from openclawbench.detect.training.plan import TrainingRun, is_main_process
     from openclawbench.detect.training.recipe import load_recipe
     from openclawbench.exam.sitting import UNSAFE
@@ -72,22 +74,18 @@ def train(
     require_packages()
     rules, chosen = DetectRules.load(), load_recipe(recipe)
     root, base = release_of(release, data), model or chosen.base.model
-    sides = [read_labels(root, Choice(pool, cut, side)) for side in ("train", "test")]
     stem = UNSAFE.sub("-", f"{name or Path(base).name}.{pool}.{cut}")
-    run = TrainingRun(
-        train=sides[0],
-        test=sides[1],
-        folder=out or DataFolder(data).root / FOLDER / stem,
-        recipe=chosen,
-        rules=rules,
-        model=base,
-        recipe_path=recipe,
-        name=name,
-        may_download=may_download,
-        date=date,
-    )
+    folder = out or DataFolder(data).root / FOLDER / stem
+
+    def run_in(folder: Path, train_side: LabelSet, test_side: LabelSet) -> TrainingRun:
+        return TrainingRun(train_side, test_side, folder, chosen, rules, base, recipe, name, may_download, date)
+
+    if is_each := cut == EACH_HELD_OUT:
+        runs = [run_in(folder / sides[1].choice.cut, *sides) for sides in held_out_sides(root, pool)]
+    else:
+        runs = [run_in(folder, *(read_labels(root, Choice(pool, cut, side)) for side in ("train", "test")))]
     speaks = is_main_process()
-    if sides[0].is_baseline and speaks:
+    if runs[0].train.is_baseline and speaks:
         warn(BASELINE_LABELS)
 
     def report(line: str) -> None:
@@ -95,28 +93,34 @@ def train(
             errors().print(safe(line), highlight=False)
 
     if is_dry_run:
-        *_, prepared = training.open_training(run)
-        report(prepared.sentence(chosen))
+        for run in runs:
+            *_, prepared = training.open_training(run)
+            report(f"{f'without {run.test.choice.cut}: ' if is_each else ''}{prepared.sentence(chosen)}")
         return
-    trained = training.train(run, report)
+    trained = train_each(runs, folder, report) if is_each else [training.train(runs[0], report)]
     if not speaks:
         return
-    path = run.folder / training.PREDICTIONS_FILE
-    if trained.predictions is None:
+    adapters = [end.adapter.model_dump() for end in trained]
+    described = {"adapters": adapters} if is_each else {"adapter": adapters[0]}
+    if all(end.predictions is None for end in trained):
         warn("the test side holds no trajectory: nothing was predicted.")
         if json_out:
-            print(as_json({"adapter": trained.adapter.model_dump(), "evaluation": None}), end="")
+            print(as_json({**described, "evaluation": None}), end="")
         return
-    evaluation = evaluate(run.test, read_files([path], rules), rules)
+    path = folder / training.PREDICTIONS_FILE
+    labels = read_labels(root, Choice(pool, cut)) if is_each else runs[0].test
+    evaluation = evaluate(labels, read_files([path], rules), rules)
     if json_out:
-        print(as_json({"adapter": trained.adapter.model_dump(), "evaluation": evaluation.data()}), end="")
+        print(as_json({**described, "evaluation": evaluation.data()}), end="")
         return
     show(evaluation, json_out)
-    say_what_is_there(trained, run.folder, path)
+    for run, end in zip(runs, trained, strict=True):
+        say_where(end, run.folder)
+    errors().print(f"{safe(str(path))}: openclawbench detect table compares it", highlight=False)
 
 
-def say_what_is_there(trained: "Trained", folder: Path, predictions: Path) -> None:
-    """Where the adapter and the predictions are."""
+def say_where(trained: "Trained", folder: Path) -> None:
+    """Where an adapter is, and what it learned."""
     adapter = trained.adapter
     phase = adapter.phases[adapter.chosen_phase - 1]
     rated = "" if phase.validation_loss is None else f", validation loss {phase.validation_loss:.4f}"
@@ -126,4 +130,3 @@ def say_what_is_there(trained: "Trained", folder: Path, predictions: Path) -> No
         f"{phase.steps}{rated}; {learned} learned; provenance.json says from what",
         highlight=False,
     )
-    errors().print(f"{safe(str(predictions))}: openclawbench detect table compares it", highlight=False)
