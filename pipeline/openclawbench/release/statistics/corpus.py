@@ -32,7 +32,7 @@ BASE_COLUMNS = (  # that every statistic may use
     "quality_tier",
     "judge",
 )
-COMPUTED = {"judge": pl.col("provenance").struct["judge"], "failures_only": failures_only()}  # columns of no own
+COMPUTED = {"judge": pl.col("provenance").struct["judge"], "failures_only": failures_only()}  # from other columns
 HUMAN_COLUMNS = (*TRAJECTORY_KEY, "human_anomaly_label", "same_label")
 COMPUTED_FROM = ("provenance", "oracle")
 ADDED = {"mode": pl.String}  # columns that releases of earlier checkouts lack: null there
