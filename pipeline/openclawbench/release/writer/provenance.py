@@ -13,7 +13,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from openclawbench.base.canonical_json import canonical_json, sha256_text
+from openclawbench.base.canonical_json import canonical_bytes, sha256_text
 from openclawbench.base.resources import INSIDE
 from openclawbench.base.terminal import pluralize
 from openclawbench.intake.intake import Intake
@@ -137,9 +137,19 @@ def with_outcomes(origin: MadeFrom, outcomes: Iterable[Mapping[str, Any]]) -> Ma
 def input_table(name: str, shards: Iterable[list[dict[str, Any]]]) -> InputTable:
     """Rows of every shard; a row that may join sessions of several shards counts once. The digest covers the content of
     a row, not its file and line: renaming, dividing or sorting a file does not change it."""
-    distinct = {canonical_json(row): row for rows in shards for row in rows}.values()
-    lines = sorted(canonical_json({name: row[name] for name in row if name not in PLACES}) for row in distinct)
-    return InputTable(name=name, rows=len(lines), sha256=sha256_text("\n".join(lines)))
+    known: set[bytes] = set()  # digests of whole rows
+    lines: list[bytes] = []
+    for rows in shards:
+        for row in rows:
+            digest = hashlib.sha256(canonical_bytes(row)).digest()
+            if digest not in known:
+                known.add(digest)
+                lines.append(canonical_bytes({name: row[name] for name in row if name not in PLACES}))
+    lines.sort()
+    sha256 = hashlib.sha256()
+    for number, line in enumerate(lines):
+        sha256.update(b"\n" + line if number else line)
+    return InputTable(name=name, rows=len(lines), sha256=sha256.hexdigest())
 
 
 def rule_files(overrides: Overrides) -> list[RuleFile]:
