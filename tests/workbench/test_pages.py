@@ -19,10 +19,10 @@ from serving import Served, Visitor
 
 from openclawbench.api import open_data
 from openclawbench.errors import NotFound, UsageError
-from openclawbench.workbench.readers import data_folder
 from openclawbench.workbench.readers.data_folder import DataReader
 from openclawbench.workbench.readers.index import FACETS, NONE, facets, in_order, read_query, selected
 from openclawbench.workbench.server import in_background, prepare
+from openclawbench.workspace import inputs
 from openclawbench.workspace.last_run import differences
 
 pytestmark = pytest.mark.slow
@@ -227,8 +227,8 @@ def test_panes_are_pages_of_their_own(reader: Visitor) -> None:
 
 def test_inputs_are_scanned_alike_in_a_process(demo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     here = DataReader(demo).looked_at()
-    monkeypatch.setattr(data_folder, "WORTH_A_PROCESS", 1)
-    monkeypatch.setattr(data_folder, "take_in_inputs", None)  # of this process
+    monkeypatch.setattr(inputs, "WORTH_A_PROCESS", 1)
+    monkeypatch.setattr(inputs, "take_in", None)  # of this process
     there = DataReader(demo).looked_at()
     assert there.keys == here.keys
     assert [dict(there.intake.entries), dict(there.intake.oracle_rows)] == [

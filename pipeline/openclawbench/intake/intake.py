@@ -176,8 +176,7 @@ def take_in(
         raise UnreadableInput(
             f"{raw}: there is no such folder. Put sessions under {raw}/<source_model>/ or name --raw."
         )
-    scanned = scan(data, raw, save)
-    entries = with_parents(with_licenses(scanned, raw, accept_noncommercial, TableRules.load()))
+    entries = with_parents(with_licenses(scan(data, raw, save), raw, accept_noncommercial, TableRules.load()))
     if not entries:
         raise UnreadableInput(f"{raw}: holds no files. Put sessions under {raw}/<source_model>/ or name --raw.")
     faults = collisions(entries)

@@ -30,7 +30,11 @@ def index_lines(
 ) -> Iterator[bytes]:
     """A line of RecordIndexRow a record, sorted by key."""
     keys = basis.select(*TRAJECTORY_KEY, "partial_trial").sort(TRAJECTORY_KEY)
-    joined = keys.join(fingerprints, on=TRAJECTORY_KEY, how="left", maintain_order="left").collect()
+    texts = fingerprints.select(*TRAJECTORY_KEY, "text_sha256")
+    joined = keys.join(texts, on=TRAJECTORY_KEY, how="left", maintain_order="left").collect()
+    own = pl.LazyFrame(sorted(redacted), dict.fromkeys(TRAJECTORY_KEY, pl.String), orient="row")
+    minhashes = fingerprints.join(own, on=TRAJECTORY_KEY, how="semi").collect()
+    minhash_of = {key_of(row): row["minhash"] for row in minhashes.iter_rows(named=True)}
     for row in joined.iter_rows(named=True):
         key = key_of(row)
         gone = key in redacted
@@ -41,6 +45,6 @@ def index_lines(
                 "partial_trial": row["partial_trial"],
                 "redacted": gone,
                 "text_sha256": row["text_sha256"],
-                "minhash": row["minhash"] if gone else None,
+                "minhash": minhash_of.get(key),
             }
         )

@@ -10,11 +10,11 @@ from typing import Any
 import polars as pl
 
 from openclawbench.audit.calibration.released_verdicts import human_verdicts
-from openclawbench.base.code_digest import Parsed, parse_cache
+from openclawbench.base.code_digest import parse_cache
 from openclawbench.base.shard_selection import ShardSelection
 from openclawbench.errors import UsageError
 from openclawbench.flow import all_stages, second_pass_up_to, stages_up_to
-from openclawbench.intake.intake import Intake, take_in
+from openclawbench.intake.intake import Intake
 from openclawbench.intake.raw_object_store import Raw
 from openclawbench.judge.client.progress import JudgeProgress
 from openclawbench.judge.protocol import Judge
@@ -25,10 +25,11 @@ from openclawbench.runtime.engines.choice import engine_for
 from openclawbench.runtime.engines.protocol import Engine
 from openclawbench.runtime.run import Run, StageReport
 from openclawbench.runtime.shard_task import ShardTask
-from openclawbench.storage.data_folder import DataFolder, part_name, read_json, write_json
+from openclawbench.storage.data_folder import DataFolder, part_name, write_json
 from openclawbench.storage.object_store import ObjectStore
 from openclawbench.tables.record import Record
 from openclawbench.workspace.certificates import quoted
+from openclawbench.workspace.inputs import load_code_digests, take_in_inputs
 from openclawbench.workspace.judges import make_judge
 from openclawbench.workspace.progress import Progress
 from openclawbench.workspace.release_settings import release_commands, rule_overrides
@@ -146,11 +147,6 @@ def count_tiers(annotations: pl.LazyFrame) -> dict[str, int]:
     return dict(annotations.group_by("quality_tier").len().sort("quality_tier").collect().iter_rows())
 
 
-def take_in_inputs(data: DataFolder, settings: Settings, save: bool) -> Intake:
-    """Scan the inputs."""
-    return take_in(data, settings.raw, settings.oracle, save, settings.bfcl_models, settings.accepts_noncommercial)
-
-
 @contextlib.contextmanager
 def cached_code_digests(data: DataFolder) -> Iterator[None]:
     """Parse a module of the program for its digest only if it has changed since the last run in this folder."""
@@ -158,12 +154,6 @@ def cached_code_digests(data: DataFolder) -> Iterator[None]:
     yield
     if cached != parse_cache.rows():
         write_json(data.code_file, parse_cache.rows())
-
-
-def load_code_digests(data: DataFolder) -> dict[str, Parsed]:
-    """Load the parsed modules of the program that the last run in this folder kept."""
-    parse_cache.load(read_json(data.code_file) or {})
-    return parse_cache.rows()
 
 
 def make_engine(settings: Settings, chains: list[ShardTask]) -> Engine:

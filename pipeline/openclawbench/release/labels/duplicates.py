@@ -34,9 +34,10 @@ def texts_of(records: pl.DataFrame, fingerprints: pl.DataFrame, rules: ReleaseRu
     import numpy as np
 
     texts = fingerprints.unique("text_sha256", keep="first", maintain_order=True).with_row_index("text")
-    numbers = fingerprints.join(texts.select("text_sha256", "text"), on="text_sha256")
+    keys = fingerprints.select(*TRAJECTORY_KEY, "text_sha256")
+    numbers = keys.join(texts.select("text_sha256", "text"), on="text_sha256").drop("text_sha256")
     of_record = records.select(TRAJECTORY_KEY).join(numbers, on=TRAJECTORY_KEY, how="left", maintain_order="left")
-    sketches = texts["minhash"].explode().cast(pl.UInt32).to_numpy()
+    sketches = texts["minhash"].cast(pl.List(pl.UInt32)).explode().to_numpy()
     return Texts(
         of_record["text"].cast(pl.Int64).fill_null(-1).to_numpy(),
         np.reshape(sketches[: len(texts) * rules.duplicates.permutations], (len(texts), rules.duplicates.permutations)),

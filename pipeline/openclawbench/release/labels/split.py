@@ -2,7 +2,7 @@
 
 import math
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import polars as pl
@@ -22,11 +22,12 @@ from openclawbench.release.labels.leakage import LabelledSides, certificate
 from openclawbench.release.record_key import Key, key_of
 from openclawbench.rules.release import ReleaseRules
 from openclawbench.runtime.stage import stage
-from openclawbench.tables.schema import from_records
+from openclawbench.tables.schema import empty, from_records
 
 NEAR_TEST, NEAR_RESERVED = "near_duplicate_of_test", "near_duplicate_of_calibration_task"
 IN_POOL, RESERVED = "calibration_pool", "calibration_task"
 CUTS = ("default_cut", "paper_cut")
+ROWS_AT_ONCE = 8192  # that are assigned together: bounds the memory that they take as objects
 HELD = "hold_out/"  # with the source model behind it: the name of a cut that holds it out
 # Columns of the basis that decide a row.
 READ = (
@@ -48,9 +49,13 @@ def split(
     Paper cut: source_model x subset strata by largest remainder; calibration records stay, flagged.
     """
     records = basis.select(READ).collect().sort("source_model", "trajectory_id")
-    rows = records.to_dicts()
+    rows = Rows(records)
     pool, test = calibration_pool(rows, rules), paper_test(rows, rules)
-    assigned = from_records([assign(row, pool, test, rules) for row in rows], LabelAssignment)
+    parts = [
+        from_records([assign(row, pool, test, rules) for row in Rows(part)], LabelAssignment)
+        for part in records.iter_slices(ROWS_AT_ONCE)
+    ]
+    assigned = pl.concat([empty(LabelAssignment), *parts])
     texts = texts_of(records, fingerprints.collect(), rules)
     assigned = without_duplicates(assigned, texts, rules)
     with_digests = assigned.with_columns(records["task_digest"])
@@ -59,6 +64,16 @@ def split(
         for cut, certificate in certificates(with_digests, texts, rules)
     ]
     return assigned.lazy(), from_records(certificate_rows, SplitCertificate).lazy()
+
+
+class Rows:
+    """The rows of a table, made anew each time that they are iterated: all of them at once take ten times the table."""
+
+    def __init__(self, table: pl.DataFrame) -> None:
+        self.table = table
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        return self.table.iter_rows(named=True)
 
 
 def without_duplicates(rows: pl.DataFrame, texts: Texts, rules: ReleaseRules) -> pl.DataFrame:
@@ -150,7 +165,7 @@ def assign(row: dict[str, Any], pool: set[Key], test: set[Key], rules: ReleaseRu
     }
 
 
-def paper_test(rows: list[dict[str, Any]], rules: ReleaseRules) -> set[Key]:
+def paper_test(rows: Iterable[dict[str, Any]], rules: ReleaseRules) -> set[Key]:
     """Test side of the paper cut: ceil(share) of the accepted, of the baseline, and of those that need review, by
     strata."""
     test: set[Key] = set()
@@ -175,7 +190,7 @@ def quotas(sizes: dict[tuple[str, str], int], share: float) -> dict[tuple[str, s
     return quota_by_stratum
 
 
-def calibration_pool(rows: list[dict[str, Any]], rules: ReleaseRules) -> set[Key]:
+def calibration_pool(rows: Iterable[dict[str, Any]], rules: ReleaseRules) -> set[Key]:
     """Oracle-passing records of the reserved tasks that are not in review, up to the same number of each slice, models
     in turn, by hash within a model."""
     pool: set[Key] = set()

@@ -18,7 +18,7 @@ from openclawbench.release.privacy.rules import PrivacyRules
 from openclawbench.release.release_folder import refuse_other_folder
 from openclawbench.release.settings import PublishRules
 from openclawbench.release.validate.files.checksums import check_checksums
-from openclawbench.release.validate.files.data_package import check_data_package, read_package
+from openclawbench.release.validate.files.data_package import Inputs, check_data_package, read_package
 from openclawbench.release.validate.files.folder_contents import check_forms, check_known, check_links
 from openclawbench.release.validate.files.released_text import check_released_text, rules_of
 from openclawbench.release.validate.findings import Findings
@@ -76,6 +76,9 @@ class Validation:
         check_links(root, findings)
         digests = check_checksums(root, findings)
         package = read_package(root, findings)
+        inputs = None if package is None else Inputs(self.connection, package.provenance)
+        if package is not None:
+            package = package.model_copy(update={"provenance": package.provenance.model_copy(update={"inputs": []})})
         provenance = None if package is None else package.provenance
         privacy = rules_of(root, findings)
         check_known(root, models, provenance, privacy, findings)
@@ -95,8 +98,8 @@ class Validation:
             check_cuts(root, basis, index, derived, in_force, findings)
         check_numbers(root, models, basis, findings)
         check_statistics(root, [statistics.collect()] if statistics is not None else [], findings)
-        if package is not None:
-            check_data_package(root, package, digests, records, in_force, self.passes, findings)
+        if package is not None and inputs is not None:
+            check_data_package(root, package, inputs, digests, records, in_force, self.passes, findings)
         text = check_released_text(root, (results["text", model].scan for model in models), privacy, findings)
         check_described(root, digests, text.table(), findings)
         return findings
@@ -108,7 +111,7 @@ class Validation:
             "scratch": self.scratch,
             "index_file": self.scratch / "corpus.sqlite",
             "contents": in_force and in_force.contents,
-            "provenance": in_force and in_force.provenance.model_copy(update={"inputs": []}),
+            "provenance": in_force and in_force.provenance,
             "privacy": privacy,
             "marker": privacy.marker.partition("{")[0],
             "passes": tuple(self.passes),

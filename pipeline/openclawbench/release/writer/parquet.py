@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import polars as pl
 
+from openclawbench.base.free_memory import give_back_memory
 from openclawbench.records.release import Master, PositiveStructured
 from openclawbench.release.settings import Parquet
 from openclawbench.release.writer.render import MASTER_FILE, POSITIVES_FILES, TIER_FILES
@@ -226,8 +227,6 @@ class ParquetTables:
 
     def close(self) -> None:
         """Finish the tables that are open."""
-        import pyarrow as pa
-
         for record in self.waiting:
             self.hand_on(record)
         self.master.wait()
@@ -235,7 +234,7 @@ class ParquetTables:
         for table in self.open.values():
             table.close()
         self.open.clear()
-        pa.default_memory_pool().release_unused()  # a hundred megabytes, kept for more of the kind
+        give_back_memory()  # some hundred megabytes, kept for more of the kind
 
 
 def shards_of(root: Path, jsonl: str) -> list[Path]:

@@ -13,7 +13,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from openclawbench.base.canonical_json import canonical_json, sha256_text
+from openclawbench.base.canonical_json import canonical_bytes, sha256_text
 from openclawbench.base.resources import INSIDE
 from openclawbench.base.terminal import pluralize
 from openclawbench.intake.intake import Intake
@@ -63,6 +63,7 @@ AS_STATED = ", as their source states it"  # end of the title of a licence that 
 PLACES = ("row_id",)  # columns of input rows that give the position of a row
 RULES = "rules.json"  # of a release: the content of every rule file in force
 OWN_RULES: tuple[type[Rules], ...] = (PublishRules, PrivacyRules)  # no label follows from them
+INPUT_KEY = ("source_model", "path", "member", "sha256")  # columns that name an input
 OUTCOME = ("disposition", "reason", "trajectory_id")  # of an input
 Certificates = Mapping[int, JudgeCertificate | None]  # annotation pass -> what its judge did on the exam
 ODD = re.compile(r"[^a-z0-9._/-]+")
@@ -122,24 +123,35 @@ def input_files(intake: Intake) -> list[InputFile]:
     ]
 
 
-def with_outcomes(origin: MadeFrom, outcomes: Iterable[Mapping[str, Any]]) -> MadeFrom:
-    """The same, each input with its outcome. `outcomes`: rows of FileOutcome. Raises KeyError if one is missing."""
-    by_input: dict[tuple[str, str, str | None, str | None], list[Mapping[str, Any]]] = {}
+def with_outcomes(origin: MadeFrom, outcomes: Iterable[tuple[Any, ...]]) -> MadeFrom:
+    """The same, each input with its outcome. `outcomes`: of FileOutcome the columns INPUT_KEY and OUTCOME. Raises
+    KeyError if one is missing."""
+    by_input: dict[tuple[Any, ...], list[tuple[Any, ...]]] = {}
     for row in outcomes:
-        by_input.setdefault((row["source_model"], row["path"], row["member"], row["sha256"]), []).append(row)
+        by_input.setdefault(row[: len(INPUT_KEY)], []).append(row[len(INPUT_KEY) :])
     inputs = []
     for entry in origin.inputs:
-        row = by_input[entry.source_model, entry.path, entry.member, entry.sha256].pop(0)
-        inputs.append(entry.model_copy(update={name: row[name] for name in OUTCOME}))
+        outcome = by_input[entry.source_model, entry.path, entry.member, entry.sha256].pop(0)
+        inputs.append(entry.model_copy(update=dict(zip(OUTCOME, outcome, strict=True))))
     return origin.model_copy(update={"inputs": inputs})
 
 
 def input_table(name: str, shards: Iterable[list[dict[str, Any]]]) -> InputTable:
     """Rows of every shard; a row that may join sessions of several shards counts once. The digest covers the content of
     a row, not its file and line: renaming, dividing or sorting a file does not change it."""
-    distinct = {canonical_json(row): row for rows in shards for row in rows}.values()
-    lines = sorted(canonical_json({name: row[name] for name in row if name not in PLACES}) for row in distinct)
-    return InputTable(name=name, rows=len(lines), sha256=sha256_text("\n".join(lines)))
+    known: set[bytes] = set()  # digests of whole rows
+    lines: list[bytes] = []
+    for rows in shards:
+        for row in rows:
+            digest = hashlib.sha256(canonical_bytes(row)).digest()
+            if digest not in known:
+                known.add(digest)
+                lines.append(canonical_bytes({name: row[name] for name in row if name not in PLACES}))
+    lines.sort()
+    sha256 = hashlib.sha256()
+    for number, line in enumerate(lines):
+        sha256.update(b"\n" + line if number else line)
+    return InputTable(name=name, rows=len(lines), sha256=sha256.hexdigest())
 
 
 def rule_files(overrides: Overrides) -> list[RuleFile]:

@@ -1,10 +1,11 @@
 """Publish: write the release folder of a run beside the current one, check it, and put it in its place."""
 
+import hashlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from openclawbench.base.canonical_json import canonical_json
+from openclawbench.base.canonical_json import canonical_bytes, canonical_json
 from openclawbench.base.code_digest import code_digest
 from openclawbench.base.gc_control import gc_disabled
 from openclawbench.judge.prompts import prompt_files
@@ -28,7 +29,7 @@ from openclawbench.release.privacy.publishing import Scanned
 from openclawbench.release.privacy.rules import PrivacyRules
 from openclawbench.release.settings import PublishRules
 from openclawbench.release.statistics.context import paper_words
-from openclawbench.release.writer.provenance import Certificates, made_from, with_outcomes
+from openclawbench.release.writer.provenance import INPUT_KEY, OUTCOME, Certificates, made_from, with_outcomes
 from openclawbench.release.writer.second_pass import SECOND_NOTICE, SECOND_ROWS
 from openclawbench.release.writer.staging_folder import StagingFolder
 from openclawbench.release.writer.steps import STEPS, carry_out
@@ -66,7 +67,9 @@ def publish(
     manifest.unlink(missing_ok=True)  # from here to the end no release counts as current
     staging = StagingFolder(run.data)
     provided = {"staging": staging, "scanned": scanned, "shards": shards, "verdicts": verdicts, "check": check}
-    values = carry_out(STEPS, provided | rules_and_tables(run, origin), staging)
+    values: dict[str, Any] = provided | rules_and_tables(run, origin)
+    del origin  # its inputs stand in the values once more, with their outcomes
+    values = carry_out(STEPS, values, staging)
     staging.publish()
     files = len(values["digests"]) + 1  # and the checksums
     summary = {"stage": "publish", "key": key, "models": values["records"].models, "files": files}
@@ -77,7 +80,7 @@ def publish(
 def rules_and_tables(run: Run, origin: MadeFrom) -> dict[str, Any]:
     """The values that the steps read besides the lines."""
     data, keys = run.data, run.keys
-    outcomes = data.scan(FileOutcome, keys[FileOutcome]).collect().iter_rows(named=True)
+    outcomes = data.scan(FileOutcome, keys[FileOutcome]).select(*INPUT_KEY, *OUTCOME).collect().iter_rows()
     references = data.scan(ReferenceLabel, keys[ReferenceLabel]).collect() if has_second_pass(run) else None
     return {
         "overrides": run.overrides,
@@ -98,7 +101,11 @@ def release_key(run: Run, origin: MadeFrom) -> str:
     """Digest of everything that decides the bytes of a run's release."""
     tables = (*FIRST_PASS, *(SECOND_PASS if has_second_pass(run) else ()))
     rules, privacy = PublishRules.load(overrides=run.overrides), PrivacyRules.load(overrides=run.overrides)
-    versions = (code_digest(__name__), rules.digest, privacy.digest, canonical_json(origin), *fixed_texts())
+    inputs = hashlib.sha256()
+    for entry in origin.inputs:
+        inputs.update(canonical_bytes(entry))
+    rest = canonical_json(origin.model_copy(update={"inputs": []}))
+    versions = (code_digest(__name__), rules.digest, privacy.digest, inputs.hexdigest(), rest, *fixed_texts())
     return digest(*versions, *(str(sorted(run.keys[table].items(), key=str)) for table in tables))
 
 

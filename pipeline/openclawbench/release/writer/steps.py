@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
+from openclawbench.base.free_memory import give_back_memory
 from openclawbench.judge.prompts import file_of, prompt_files
 from openclawbench.records.datapackage import MadeFrom
 from openclawbench.records.tiers import BASELINE_JUDGES
@@ -71,6 +72,7 @@ def carry_out(steps: Sequence[Step], values: dict[str, Any], staging: StagingFol
     for step in steps:
         result = step.function(**{name: values[name] for name in step.reads})
         staging.close_files()
+        give_back_memory()
         if step.returns:
             values = values | {step.returns: result}
     return values

@@ -1,8 +1,5 @@
 """A data folder, read as the last run left it. What is stale is found out in the background and said on the pages."""
 
-import pickle
-import subprocess
-import sys
 import threading
 from collections.abc import Callable, Mapping
 from functools import cached_property, lru_cache
@@ -16,7 +13,6 @@ from openclawbench.errors import NotFound, OpenClawBenchError
 from openclawbench.inspect.explain.explain import TrajectoryTables, explain_steps
 from openclawbench.inspect.find import Key, fresh, has_for, trajectory_keys
 from openclawbench.inspect.raw_records import raw_records
-from openclawbench.intake.intake import Intake
 from openclawbench.records.fulltax import Annotation
 from openclawbench.records.oracle import Fused
 from openclawbench.records.packet import Evidence
@@ -24,16 +20,15 @@ from openclawbench.records.risk import Onset, Risk
 from openclawbench.records.second_pass import PASS2
 from openclawbench.records.session import Step, TraceSummaryRow, Trajectory
 from openclawbench.runtime.run import Run, digest
-from openclawbench.storage.data_folder import DataFolder, read_json
+from openclawbench.storage.data_folder import DataFolder
 from openclawbench.tables.record import TRAJECTORY_KEY, Record
 from openclawbench.workbench.readers.index import finished, label_columns, second_columns
 from openclawbench.workbench.readers.reader import Reader, Row, label_of
 from openclawbench.workspace.last_run import differences, last_run
-from openclawbench.workspace.settings import Settings, settings
-from openclawbench.workspace.update import open_run, take_in_inputs
+from openclawbench.workspace.settings import settings
+from openclawbench.workspace.update import open_run
 
 OPENED = 16  # trajectories whose rows are kept
-WORTH_A_PROCESS = 5_000  # input files; starting the process takes a second
 TABLES: tuple[type[Record], ...] = (Trajectory, TraceSummaryRow, Fused, Risk, Annotation)
 
 SHOWN = (*TABLES, Onset, Step, Evidence, PASS2[Annotation])  # on the page of a trajectory
@@ -90,7 +85,7 @@ class DataReader(Reader):
         """Find out what is stale, in the background: every input, rule and module is looked at."""
         try:
             chosen = settings(self.folder)
-            run = open_run(self.folder, chosen, scan_inputs(self.folder, chosen))
+            run = open_run(self.folder, chosen)
             behind = [
                 record.__name__
                 for record in (Trajectory, Evidence, Annotation)
@@ -214,28 +209,6 @@ class DataReader(Reader):
 
     def why(self, model: str, trajectory_id: str, step: int) -> Row:
         return explain_steps(self.opened(model, trajectory_id), step)[0]
-
-
-def scan_inputs(folder: DataFolder, chosen: Settings) -> Intake:
-    """Scan the inputs; where there are many files, in a process of its own, for the seconds that it takes.
-
-    In the server's own process that scan of 31,264 sessions would hold up pages and keep 200 MB.
-    """
-    if (read_json(folder.manifest_file("intake")) or {}).get("files", 0) >= WORTH_A_PROCESS:
-        command = [sys.executable, "-P", "-c", f"from {__name__} import answer_scan; answer_scan()"]
-        asked = pickle.dumps((folder.root.absolute(), chosen))
-        # A session of its own: Ctrl-C in the terminal is the server's to handle.
-        ended = subprocess.run(command, input=asked, capture_output=True, start_new_session=True, check=False)
-        if ended.returncode == 0:
-            intake: Intake = pickle.loads(ended.stdout)
-            return intake
-    return take_in_inputs(folder, chosen, save=False)  # raises what went wrong there
-
-
-def answer_scan() -> None:
-    """Scan the inputs of the data folder that standard input names; standard output gets the Intake."""
-    root, chosen = pickle.load(sys.stdin.buffer)
-    sys.stdout.buffer.write(pickle.dumps(take_in_inputs(DataFolder(root), chosen, save=False)))
 
 
 def place(step: Row) -> Row:

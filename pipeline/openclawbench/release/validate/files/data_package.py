@@ -1,22 +1,23 @@
 """datapackage.json: it fits its schema, lists the files of the folder, and its provenance agrees with the records."""
 
+import sqlite3
 from collections.abc import Mapping
 from pathlib import Path
 from typing import get_args
 
-from jsonschema import Draft202012Validator
 from pydantic import ValidationError
 
 from openclawbench.base.canonical_json import canonical_json
 from openclawbench.errors import InvalidRules
 from openclawbench.records.certificate import CONFIDENCE, JudgeCertificate
-from openclawbench.records.datapackage import DataPackage, Disposition, JudgeUsed, MadeFrom
-from openclawbench.records.json_schema import SCHEMA_VERSION, json_schema
+from openclawbench.records.datapackage import DataPackage, Disposition, InputFile, JudgeUsed, MadeFrom
+from openclawbench.records.json_schema import SCHEMA_VERSION
 from openclawbench.records.tiers import BASELINE_JUDGES
 from openclawbench.release.card.croissant import NAME as CROISSANT
 from openclawbench.release.card.described import README
 from openclawbench.release.settings import PublishRules
 from openclawbench.release.validate.compare import compare, read_json
+from openclawbench.release.validate.files.lines import schema_error_of
 from openclawbench.release.validate.findings import Findings
 from openclawbench.release.validate.recompute.rules_in_force import RulesInForce
 from openclawbench.release.validate.records.key_tables import KeyCounts, side_by_side
@@ -33,27 +34,53 @@ def read_package(root: Path, findings: Findings) -> DataPackage | None:
     content = read_json(root, NAME, "datapackage", findings)
     if content is None:
         return None
+    refused = schema_error_of(content, DataPackage)
+    del content
     try:
         package = DataPackage.model_validate_json((root / NAME).read_bytes(), strict=True)
     except (OSError, ValidationError) as error:
         findings.add("datapackage", NAME, f"cannot be read: {str(error).splitlines()[0]}")
         return None
-    refused = next(Draft202012Validator(json_schema(DataPackage)).iter_errors(content), None)
     if refused is not None:
         findings.add("schemas_disagree", NAME, f"only the JSON Schema refuses it: {refused.message}")
     return package
 
 
+class Inputs:
+    """What is kept of the inputs that a package names: how many became each record, and what is wrong with them."""
+
+    def __init__(self, connection: sqlite3.Connection, provenance: MadeFrom) -> None:
+        self.of_record, self.findings = KeyCounts(connection, "inputs"), Findings()
+        for input_file in provenance.inputs:
+            self.add(input_file)
+
+    def add(self, input_file: InputFile) -> None:
+        """An input has a known disposition, and with it a trajectory or a reason."""
+        self.findings.checked["inputs"] += 1
+        label = f"input {input_file.path}" + (f" ({input_file.member})" if input_file.member else "")
+        if input_file.disposition not in get_args(Disposition):
+            message = f"{label}: disposition is {input_file.disposition!r}, which is not in the closed vocabulary"
+            self.findings.add("inputs", NAME, message)
+        elif input_file.disposition == TRAJECTORY and input_file.trajectory_id is not None:
+            self.of_record.add((input_file.source_model, input_file.trajectory_id))
+        elif input_file.disposition == TRAJECTORY or input_file.reason is None:
+            lacking = "trajectory_id" if input_file.disposition == TRAJECTORY else "reason"
+            message = f"{label}: disposition is {input_file.disposition}, and it has no {lacking}"
+            self.findings.add("inputs", NAME, message)
+
+
 def check_data_package(
     root: Path,
     package: DataPackage,
+    inputs: Inputs,
     digests: Mapping[str, str],
     records: Records,
     in_force: RulesInForce | None,
     passes: list[int],
     findings: Findings,
 ) -> None:
-    """Findings of the package as a whole. `passes`: the annotation passes of which the release holds answers."""
+    """Findings of the package, without its `inputs`, as a whole. `passes`: the annotation passes of which the release
+    holds answers."""
     listed = {resource.path: resource for resource in package.resources}
     expected = {
         resource.path: resource for resource in resources(root, {p: d for p, d in digests.items() if p not in AFTER})
@@ -67,7 +94,7 @@ def check_data_package(
                 f"{path} is listed with a size or digest that the file in this folder does not have",
             )
     check_made_from(package.provenance, digests, records, findings)
-    check_inputs(package.provenance, records, findings)
+    check_inputs(inputs, records, findings)
     if in_force is not None:
         check_dataset(root, package, in_force, findings)
         check_judges(in_force, passes, findings)
@@ -109,28 +136,14 @@ def check_certificate(
             findings.add("datapackage", NAME, message)
 
 
-def check_inputs(provenance: MadeFrom, records: Records, findings: Findings) -> None:
+def check_inputs(inputs: Inputs, records: Records, findings: Findings) -> None:
     """Every record has one input; every input has its record, or a reason why it has none."""
-    inputs_of = KeyCounts(records.connection, "inputs")
-    for input_file in provenance.inputs:
-        findings.checked["inputs"] += 1
-        label = f"input {input_file.path}" + (f" ({input_file.member})" if input_file.member else "")
-        if input_file.disposition not in get_args(Disposition):
-            findings.add(
-                "inputs",
-                NAME,
-                f"{label}: disposition is {input_file.disposition!r}, which is not in the closed vocabulary",
-            )
-        elif input_file.disposition == TRAJECTORY and input_file.trajectory_id is not None:
-            inputs_of.add((input_file.source_model, input_file.trajectory_id))
-        elif input_file.disposition == TRAJECTORY or input_file.reason is None:
-            lacking = "trajectory_id" if input_file.disposition == TRAJECTORY else "reason"
-            findings.add("inputs", NAME, f"{label}: disposition is {input_file.disposition}, and it has no {lacking}")
-    for key, _, is_record in side_by_side(inputs_of, records):
+    findings.absorb(inputs.findings)
+    for key, _, is_record in side_by_side(inputs.of_record, records):
         if not is_record:
             findings.add("inputs", NAME, f"an input became {'/'.join(key)}, but that record is not released")
-        elif (inputs := inputs_of.get(key, 0)) != 1:
-            message = f"{'/'.join(key)} is released, and {inputs} inputs became it: each record has one"
+        elif (count := inputs.of_record.get(key, 0)) != 1:
+            message = f"{'/'.join(key)} is released, and {count} inputs became it: each record has one"
             findings.add("inputs", NAME, message)
 
 

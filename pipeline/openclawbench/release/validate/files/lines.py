@@ -19,7 +19,7 @@ from openclawbench.release.record_key import Key
 from openclawbench.release.validate.compare import too_large
 from openclawbench.release.validate.findings import Findings
 from openclawbench.release.writer.jsonl_files import open_lines, released
-from openclawbench.tables.record import Keyed
+from openclawbench.tables.record import Keyed, Record
 
 R = TypeVar("R", bound=Keyed)
 
@@ -40,18 +40,18 @@ class Line(Generic[R]):
 
 
 @cache
-def validator(record: type[Keyed]) -> Draft202012Validator:
+def validator(record: type[Record]) -> Draft202012Validator:
     """The validator of a record's published schema, which says what is wrong."""
     return Draft202012Validator(json_schema(record))
 
 
 @cache
-def quick_validator(record: type[Keyed]) -> jsonschema_rs.Draft202012Validator:
+def quick_validator(record: type[Record]) -> jsonschema_rs.Draft202012Validator:
     """The same, compiled: it says whether anything is wrong in a two-hundredth of the time."""
     return jsonschema_rs.Draft202012Validator(json_schema(record))
 
 
-def schema_error_of(value: Any, record: type[Keyed]) -> SchemaError | None:
+def schema_error_of(value: Any, record: type[Record]) -> SchemaError | None:
     """What the published schema refuses in a value; None if it accepts it."""
     try:
         if quick_validator(record).is_valid(value):
