@@ -6,7 +6,7 @@ table again. Columns: path; stamp (size, times, inode; null if there is none); c
 null for a file that is gone).
 """
 
-import uuid
+import hashlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -109,7 +109,7 @@ class SavedScan:
 
     def rewriting(self, files: Iterable[File]) -> Iterator[File]:
         """The same files, of which a new table is written as they come."""
-        with writer(self.table, self.scan_of, uuid.uuid4().hex) as add:
+        with writer(self.table, self.scan_of) as add:
             for path, scanned, former in files:
                 if is_encodable(path):
                     add((path, scanned.stamp, ENCODE(scanned)))
@@ -120,18 +120,19 @@ class SavedScan:
 
 
 @contextmanager
-def writer(path: Path, scan_of: str, table_id: str) -> Iterator[Callable[[Row], None]]:
-    """What adds rows to a table that replaces the file in the end."""
+def writer(path: Path, scan_of: str, table_id: str | None = None) -> Iterator[Callable[[Row], None]]:
+    """What adds rows to a table that replaces the file in the end. `table_id`: None for the digest of the rows."""
     import pyarrow.parquet as pq
 
-    metadata = {SCAN_OF: scan_of, TABLE_ID: table_id}
-    kinds = pl.DataFrame(schema=COLUMNS).to_arrow().schema.with_metadata(metadata)
+    kinds = pl.DataFrame(schema=COLUMNS).to_arrow().schema.with_metadata({SCAN_OF: scan_of})
     waiting: list[Row] = []
+    digest = hashlib.sha256()
 
     with atomic_file(path) as file, pq.ParquetWriter(file, kinds, compression="zstd", compression_level=1) as table:
 
         def write() -> None:
             table.write_table(pl.DataFrame(waiting, COLUMNS, orient="row").to_arrow().cast(kinds))
+            digest.update(msgspec.msgpack.encode(waiting))
             waiting.clear()
 
         def add(row: Row) -> None:
@@ -141,6 +142,7 @@ def writer(path: Path, scan_of: str, table_id: str) -> Iterator[Callable[[Row], 
 
         yield add
         write()
+        table.add_key_value_metadata({TABLE_ID: table_id or digest.hexdigest()})
 
 
 def rows_of(path: Path) -> Iterator[Row]:
