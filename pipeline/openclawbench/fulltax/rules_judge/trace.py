@@ -60,6 +60,11 @@ class Trace:
         last = step.user_turn if step.user_turn is not None else max(self.turn_texts, default=0)
         return "\n".join(text for turn, text in sorted(self.turn_texts.items()) if turn <= last)
 
+    def plays_a_part(self, step: EvidenceStep) -> bool:
+        """True if the turn that a step answers asks to pretend or to play a part."""
+        words = self.turn_texts.get(step.user_turn or 0, "")
+        return any(pattern.regex.search(words) for pattern in self.rules.groups["pretence"])
+
     def turn_kinds(self, step: EvidenceStep) -> set[str]:
         """Kinds of the user turn that the step answers."""
         return {kind for turn in self.evidence.user_turns if turn.user_turn == step.user_turn for kind in turn.kinds}
@@ -121,6 +126,13 @@ class Trace:
         languages = {None, *self.languages(step, field)}
         return [pattern for pattern in self.rules.groups[group] if pattern.language in languages]
 
+    @cached_property
+    def unreadable(self) -> frozenset[str]:
+        """Coverages of a text in which silence says nothing. One without words counts where the agent never uses any:
+        in a session whose texts were withheld, a placeholder stands for each."""
+        is_wordless = all(text.coverage == "no_words" for text in self.evidence.languages)
+        return frozenset({"uncovered", "unsure", *(["no_words"] if is_wordless else [])})
+
     def unread(self, places: Iterable[Place]) -> tuple[EvidenceQuote, ...]:
         """Citations of the languages of the texts that cannot be read: without word lists, or not known. A text that is
         not the agent's own words counts as unread where any of the agent's words are in an uncovered language."""
@@ -128,7 +140,7 @@ class Trace:
         for step, field in places:
             if field in SPOKEN or step.action_kind == "reply":
                 text = self.text_languages.get((step.step_id, field))
-                unread += [text] if text and text.coverage in ("uncovered", "unsure") else []
+                unread += [text] if text and text.coverage in self.unreadable else []
             else:
                 unread += [text for text in self.evidence.languages if text.coverage == "uncovered"]
         return tuple(dict.fromkeys(map(cited_language, unread)))
