@@ -10,7 +10,11 @@ MARKUP = re.compile(r"<[^<>\n]{1,120}>")  # tags and marks: a size in one commit
 DATE = re.compile(r"(?<![\w-])\d{4}-\d\d-\d\d(?![\w-])")
 CODE = re.compile(r"(?<![\w/.-])(?=[A-Z0-9-]*[A-Z])(?=[A-Z0-9-]*\d{2})[A-Z0-9][A-Z0-9-]{2,20}[A-Z0-9](?![\w/-])")
 GROUPED = r"\d{1,3}(?:[,.' \u00a0\u202f]\d{3})+(?:[.,]\d{1,4})?"
-FIGURE = re.compile(rf"(?<![\w.,/:#-]){GROUPED}(?![\w:/-]|[.,]\d)|(?<![\w.,/:#-])\d+(?:[.,]\d+)?(?![\w:/-]|[.,]\d)")
+LETTER = (
+    "A-Za-z0-9_\u00c0-\u024f\u0370-\u04ff"  # of scripts that put blanks between words: others stand beside a figure
+)
+BEFORE, AFTER = rf"(?<![{LETTER}.,/:#-])", rf"(?![{LETTER}:/-]|[.,]\d)"
+FIGURE = re.compile(rf"{BEFORE}{GROUPED}{AFTER}|{BEFORE}\d+(?:[.,]\d+)?{AFTER}")
 ANY_NUMBER = re.compile(rf"{GROUPED}|\d+(?:[.,]\d+)?")
 BLANKS = re.compile(r"[' \u00a0\u202f]")
 FORMS = tuple(  # decimal mark, mark between thousands, and what a number looks like with them
