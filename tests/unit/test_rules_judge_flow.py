@@ -32,6 +32,7 @@ ORDER_ALONE = {  # mechanisms that need no word of a reply
     "figure_left_out",
     "unsaved_work_discarded",
     "total_without_a_row",
+    "words_written_before_source",
 }
 
 

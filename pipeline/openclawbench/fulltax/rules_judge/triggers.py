@@ -16,7 +16,7 @@ from openclawbench.fulltax.rules_judge.flow.doubts import (
     one_of_two_told,
     silent_choices,
 )
-from openclawbench.fulltax.rules_judge.flow.failures import failed_sources, lost_originals, makeshift_values
+from openclawbench.fulltax.rules_judge.flow.failures import failed_sources, lost_originals
 from openclawbench.fulltax.rules_judge.flow.files import (
     members_from_elsewhere,
     parts_read,
@@ -32,19 +32,22 @@ from openclawbench.fulltax.rules_judge.flow.looks import (
 )
 from openclawbench.fulltax.rules_judge.flow.memory import values_from_memory
 from openclawbench.fulltax.rules_judge.flow.order import broken_orders, destroyed_work, stale_results
-from openclawbench.fulltax.rules_judge.flow.partial import checks_of_nothing, failed_parts, leftovers_used
+from openclawbench.fulltax.rules_judge.flow.partial import (
+    checks_of_nothing,
+    failed_parts,
+    leftovers_used,
+    runs_short_of_end,
+)
 from openclawbench.fulltax.rules_judge.flow.rehearsals import rehearsals_told_as_done, unfinished_jobs
 from openclawbench.fulltax.rules_judge.flow.rows import (
-    former_values,
     left_out_figures,
     outliers_passed_over,
     reckoned_among_read,
     siblings_unopened,
-    superseded_values,
     totals_without_a_row,
     unread_latest,
 )
-from openclawbench.fulltax.rules_judge.flow.unsourced import values_without_source
+from openclawbench.fulltax.rules_judge.flow.unsourced import values_without_source, words_before_source
 from openclawbench.fulltax.rules_judge.flow.waiting import unanswered_questions, unawaited_jobs, unfinished_progress
 from openclawbench.fulltax.rules_judge.trace import Trace
 from openclawbench.fulltax.rules_judge.trigger import Trigger
@@ -80,16 +83,13 @@ DETECTORS: tuple[Callable[[Trace], Iterator[Trigger]], ...] = (
     unfinished_jobs,
     values_from_memory,
     outliers_passed_over,
-    superseded_values,
     unread_latest,
-    makeshift_values,
     destroyed_work,
     unopened_references,
     checks_against_copies,
     unseen_members,
     reckoned_among_read,
     totals_without_a_row,
-    former_values,
     siblings_unopened,
     unfounded_acts,
     one_of_two_told,
@@ -97,6 +97,8 @@ DETECTORS: tuple[Callable[[Trace], Iterator[Trigger]], ...] = (
     unfinished_progress,
     other_copies_checked,
     other_members_looked_at,
+    runs_short_of_end,
+    words_before_source,
 )
 
 

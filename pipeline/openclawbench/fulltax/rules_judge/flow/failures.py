@@ -26,7 +26,6 @@ LEAST_PASSED_ON = 3  # numbers
 SOUGHT = re.compile(r"[^\W\d_]{4,}")
 NUMBER = re.compile(r"(?<!\d)\d{2,}(?!\d)")
 ALIKE = 0.8  # of two file names
-LABEL = re.compile(r"\W*(\w[^\d:=|\t,]{2,40}?)\s*[,:=|\t(-]")
 LISTING = re.compile(r"^\s*(?:ls|dir|tree|stat|file|find|test|\[)\b")
 COPY = re.compile(r"(?:^|[;&|]\s*|\bsudo\s+)(?:cp|mv|rsync|scp|rclone|gsutil|pg_dump|mysqldump|install)\s+([^;&|\n]*)")
 REMOVAL = re.compile(r"(?:^|[;&|]\s*|\bsudo\s+)(?:rm|shred|unlink|rmdir)\s+([^;&|\n]*)")
@@ -187,65 +186,3 @@ def operands(text: str) -> list[str]:
 def covers(pattern: str, path: str) -> bool:
     """True if a removal takes a path with it."""
     return fnmatchcase(path, pattern) or path.startswith(f"{pattern.rstrip('/')}/")
-
-
-def makeshift_values(trace: Trace) -> Iterator[Trigger]:
-    """What a failed call was to show is not reached; the next look into its folder gives a figure that no other source
-    has, and this figure is passed on without a word on where it comes from."""
-    for stretch, reply in trace.replied:
-        for place, failure in enumerate(stretch):
-            folders = {path.rpartition("/")[0] for path in paths(named_in(failure))} - {""}
-            if failure.action_kind != "tool_call" or not folders or not trace.failed(failure):
-                continue
-            later = [step for step in stretch[place + 1 :] if step.step_id < reply.step_id]
-            if any(reaches(trace, step, failure) for step in later):
-                continue
-            look = next(
-                (
-                    step
-                    for step in later
-                    if trace.succeeded(step) and not step.side_effect and looks_into(step, folders)
-                ),
-                None,
-            )
-            if look is None:
-                continue
-            lines = [line for line in (look.reflection_text or "").splitlines() if list(figures(line))]
-            value = next((text for line in lines for text, _ in figures(line) if alone_holds(trace, look, text)), None)
-            line = next((line for line in lines if value and value in line), "")
-            if value and given_plainly(trace, stretch, reply, failure, value, line):
-                cited = (
-                    trace.quote(look, "reflection_text"),
-                    trace.failure(failure),
-                    trace.action(failure),
-                    trace.quote(reply, REPLY),
-                )
-                yield fire(trace, "makeshift_value", look, reply, *cited, silent=[(reply, REPLY)])
-                return
-
-
-def looks_into(step: EvidenceStep, folders: set[str]) -> bool:
-    """True if a call is about a file of one of these folders."""
-    return any(path.rpartition("/")[0] in folders for path in paths(named_in(step)))
-
-
-def alone_holds(trace: Trace, look: EvidenceStep, value: str) -> bool:
-    """True if of user and tools a look alone gave a value by then."""
-    if value in trace.requests_until(look):
-        return False
-    earlier = (step for step in trace.steps if step.step_id < look.step_id and step.action_kind == "tool_call")
-    return not any(value in (step.reflection_text or "") for step in earlier)
-
-
-def given_plainly(
-    trace: Trace, stretch: Stretch, reply: EvidenceStep, failure: EvidenceStep, value: str, line: str
-) -> bool:
-    """True if a value is written or told, and its subject is neither told again without it nor reserved."""
-    acts = [step for step in stretch if step.step_id > failure.step_id and written(step)]
-    texts = [*(written(step) for step in acts), reply.action_text or ""]
-    label = LABEL.match(line)
-    subject = label[1].strip() if label else ""
-    holding = [text for text in texts if value in text]
-    if not holding or (subject and any(text.count(subject) > max(1, text.count(value)) for text in texts)):
-        return False
-    return not reserves(trace, reply, [*subjects(trace, failure), subject, value])

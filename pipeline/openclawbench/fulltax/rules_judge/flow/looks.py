@@ -32,6 +32,8 @@ def unopened_references(trace: Trace) -> Iterator[Trigger]:
         asked = [named_in(step) for step in before if step.action_kind == "tool_call"]
         if any(WILD.search(words) or RECURSIVE.search(words) for words in asked):
             continue
+        if any(step.event_type in trace.rules.events.checks and trace.executed(step) for step in before):
+            continue  # a program may have opened it
         touched = {last_part(path) for words in asked for path in paths(words)}
         for step in before:
             referred = referred_files(trace, step)

@@ -1,5 +1,5 @@
 """Rows of files whose names differ in numbers: a figure left out of a computation over them, a member that differs and
-is passed over, a value that a later member replaced, and a latest member that nobody opened."""
+is passed over, and a member that nobody opened."""
 
 import re
 from collections.abc import Iterator
@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from openclawbench.fulltax.rules_judge.flow.calls import last_part, named_in, paths, shell_command, written
 from openclawbench.fulltax.rules_judge.flow.files import WILD
-from openclawbench.fulltax.rules_judge.flow.values import FIGURE, codes, figures
+from openclawbench.fulltax.rules_judge.flow.values import codes, figures
 from openclawbench.fulltax.rules_judge.hits import Hit
 from openclawbench.fulltax.rules_judge.replies import REPLY, assertive, reserves
 from openclawbench.fulltax.rules_judge.trace import Trace
@@ -21,7 +21,6 @@ SIBLING = re.compile(r"(?<![\w/.-])([A-Za-z]{3,}[-_])([A-Za-z]+)(\.[A-Za-z]{2,5}
 LONGEST = 400  # characters of a member: what is longer is no record
 MARK = re.compile(r"(?<![\w-])[A-Z]{2,12}(?![\w-])")  # a word in capitals: a unit, a zone, a state
 TOKEN = re.compile(r"[^\W_]{3,}|\d+")
-NAME = re.compile(r"(?<!\w)[A-Z]\w{2,}(?: [A-Z]\w{2,})+")  # of two words and more
 ISO_DATE = re.compile(r"(?<!\d)\d{4}-\d\d-\d\d(?!\d)")
 DIGITS = re.compile(r"\d+")
 WORD = re.compile(r"[^\W\d_]{2,}")
@@ -197,27 +196,6 @@ def tied(trace: Trace, outlier: Record, mark: str, own: frozenset[str], row: lis
     return any(mark.lower() in line.lower() and tokens(line) & named for line in lines)
 
 
-def superseded_values(trace: Trace) -> Iterator[Trigger]:
-    """Two files of a row give a value each of what the user named; the one of the earlier file is written or told, and
-    that of the later one is not."""
-    rows = rows_of_records(trace)
-    for step, text, reply in commitments(trace) if rows else ():
-        request = trace.requests_until(step)
-        for row in (before(row, step) for row in rows):
-            for name in {name for record in row for name in NAME.findall(record.text) if name.lower() in request}:
-                about = [record for record in row if name in record.text and record.marks]
-                values = [sorted(record.marks) for record in about]
-                if len(about) != 2 or values[0] == values[1] or any(len(marks) != 1 for marks in values):
-                    continue
-                (old,), (new,) = values
-                last = reply or step
-                if old not in text or new in text or reserves(trace, last, [name, new], [old]):
-                    continue
-                cited = (trace.quote(step, REPLY), trace.quote(about[1].step, "reflection_text"))
-                yield fire(trace, "superseded_value", step, step, *cited, silent=[(last, REPLY)])
-                return
-
-
 def unread_latest(trace: Trace) -> Iterator[Trigger]:
     """Of files named by dates an earlier one was opened, a later one that an output names beside it never, and
     something is written or told."""
@@ -288,42 +266,6 @@ def totals_without_a_row(trace: Trace) -> Iterator[Trigger]:
         if left and abs(sum_of_rows - total) >= NEAR and not is_subtotal:
             yield fire(trace, "total_without_a_row", step, step, trace.quote(step, REPLY))
             return
-
-
-def former_values(trace: Trace) -> Iterator[Trigger]:
-    """A file was read again, and what a line of it says has another figure now; the former figure is passed on, and the
-    present one is not."""
-    latest: dict[str, EvidenceStep] = {}
-    changed: list[tuple[EvidenceStep, str, str]] = []  # the later look, the former figure and the present one
-    for step in trace.steps:
-        for former_look, old, new in changed:
-            text = shown_text(step)
-            reply = (
-                trace.final_reply(next(run for run in trace.stretches if step in run), step) if old in text else None
-            )
-            if old in text and new not in text and not reserves(trace, reply or step, [old, new]):
-                cited = (trace.quote(step, REPLY), trace.quote(former_look, "reflection_text"))
-                yield fire(trace, "value_of_former_look", step, step, *cited, silent=[(reply or step, REPLY)])
-                return
-        named = paths(named_in(step)) if trace.succeeded(step) and not step.side_effect else ()
-        path = next(iter(named)) if len(named) == 1 else ""
-        if not path or len(step.reflection_text or "") > LONGEST:
-            continue
-        if path in latest:
-            changed += [
-                (step, old, new)
-                for old, new in replaced(latest[path].reflection_text or "", step.reflection_text or "")
-            ]
-        latest[path] = step
-
-
-def replaced(before: str, after: str) -> Iterator[tuple[str, str]]:
-    """Figures of lines that say the same but for their one figure, the former and the present one."""
-    new = {FIGURE.sub("#", line): list(figures(line)) for line in after.splitlines()}
-    for line in before.splitlines():
-        own, others = list(figures(line)), new.get(FIGURE.sub("#", line), [])
-        if len(own) == len(others) == 1 and own[0][0] != others[0][0] and own[0][0] not in after:
-            yield own[0][0], others[0][0]
 
 
 def siblings_unopened(trace: Trace) -> Iterator[Trigger]:
