@@ -89,6 +89,8 @@ def entries_of(trace: Trace, act: EvidenceStep) -> tuple[Entry, list[Entry]] | N
     """The line of an output that an act names by its key, and the lines beside it that fit the user's words alike."""
     asked = tokens(trace.requests_until(act))
     named = tokens(shell_command(act) or " ".join(map(str, arguments(act).values())))
+    if not any(KEY.search(token) for token in named - asked):
+        return None
     later = " ".join(step.action_text or "" for step in trace.steps if step is not act and step.side_effect).lower()
     for step in trace.steps:
         if step.step_id >= act.step_id:

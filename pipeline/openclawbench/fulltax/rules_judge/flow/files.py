@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from openclawbench.fulltax.rules_judge.flow.calls import NUMBERED, last_part, named_in, paths, shell_command, written
-from openclawbench.fulltax.rules_judge.hits import Hit
+from openclawbench.fulltax.rules_judge.hits import Hit, stands_in
 from openclawbench.fulltax.rules_judge.replies import OF_A_SEARCH, REPLY, assertive, reserves
 from openclawbench.fulltax.rules_judge.trace import Trace
 from openclawbench.fulltax.rules_judge.trigger import Trigger, fire
@@ -94,7 +94,7 @@ def parts_read(trace: Trace) -> Iterator[Trigger]:
         for path, (step, rest) in unfinished_reads(trace, before).items():
             request = trace.requests_until(step)
             known = [part for part in (last_part(path), path.rpartition("/")[0]) if len(part) > 3]
-            is_named = any(re.search(rf"(?<!\w){re.escape(part.lower())}(?!\w)", request) for part in known)
+            is_named = any(stands_in(part.lower(), request) for part in known)
             if (
                 rest <= SHORT_REST
                 and is_named

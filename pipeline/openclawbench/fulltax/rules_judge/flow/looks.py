@@ -110,16 +110,17 @@ def unseen_members(trace: Trace) -> Iterator[Trigger]:
 def other_members_looked_at(trace: Trace) -> Iterator[Trigger]:
     """The user names one member of a row, calls name only another one, and the reply speaks of the first."""
     for _, reply in trace.replied:
+        told_members = members(reply.action_text or "")
+        wanted = {stem: asked for stem, asked in members(trace.requests_until(reply)).items() if stem in told_members}
         before = [step for step in trace.steps if step.step_id < reply.step_id and step.action_kind == "tool_call"]
-        calls = [named_in(step) for step in before]
-        if not before or any(WILD.search(call) for call in calls):
+        calls = [named_in(step) for step in before] if wanted else []
+        if not calls or any(WILD.search(call) for call in calls):
             continue
         named_members = members("\n".join(calls))
         seen_members = members(
             "\n".join(step.reflection_text or "" for step in before if step.event_type not in LISTING)
         )
-        told_members = members(reply.action_text or "")
-        for stem, asked in members(trace.requests_until(reply)).items():
+        for stem, asked in wanted.items():
             others = named_members.get(stem, set()) - asked
             is_unseen = (
                 len(asked) == 1

@@ -273,15 +273,16 @@ def siblings_unopened(trace: Trace) -> Iterator[Trigger]:
     speaks of what the user asked of them without a reservation."""
     for _, reply in trace.replied:
         before = [step for step in trace.steps if step.step_id < reply.step_id and trace.succeeded(step)]
-        asked = " ".join(named_in(step) for step in before)
-        if WILD.search(asked):
-            continue
-        request = trace.requests_until(reply)
         groups: dict[tuple[str, str], set[str]] = {}
         for step in before:
             if step.event_type == "inspect":
                 for start, word, end in SIBLING.findall(step.reflection_text or ""):
                     groups.setdefault((start, end), set()).add(word)
+        groups = {kind: words for kind, words in groups.items() if len(words) > 1}
+        asked = " ".join(named_in(step) for step in before) if groups else ""
+        if not asked or WILD.search(asked):
+            continue
+        request = trace.requests_until(reply)
         for (start, end), words in groups.items():
             opened = {word for word in words if f"{start}{word}{end}" in asked}
             missing = sorted(words - opened)

@@ -2,7 +2,9 @@
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
+KEPT = 4096  # texts whose figures are kept: lines and outputs of a session
 LONGEST = 24  # characters of a number
 FEWEST_DIGITS = 3  # a figure with fewer is found everywhere by chance
 YEARS = range(1900, 2101)
@@ -44,11 +46,20 @@ def all_numbers(text: str) -> set[float]:
 
 def figures(text: str) -> Iterator[tuple[str, set[float]]]:
     """Figures that a text commits to, with what they can mean: those of three digits and more that are not years."""
+    return iter(figures_of(text))
+
+
+@lru_cache(maxsize=KEPT)
+def figures_of(text: str) -> list[tuple[str, set[float]]]:
+    """The figures of a text. Nobody changes them: every mechanism asks for them again."""
+    if not any(map(text.__contains__, "0123456789")):
+        return []
+    kept_figures = []
     for match in FIGURE.finditer(DATE.sub(" ", MARKUP.sub(" ", text))):
-        numbers = readings(match[0])
         is_year = match[0].isdigit() and len(match[0]) == 4 and int(match[0]) in YEARS
         if sum(character.isdigit() for character in match[0]) >= FEWEST_DIGITS and not is_year:
-            yield match[0], numbers
+            kept_figures.append((match[0], readings(match[0])))
+    return kept_figures
 
 
 def codes(text: str) -> Iterator[str]:
