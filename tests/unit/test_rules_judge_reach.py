@@ -1,7 +1,7 @@
 """What makes up for a failure, and how far mechanisms of flow reach: searches, programs of documents, figures."""
 
 import pytest
-from rules_judge_builders import call, evidence, find, reply
+from rules_judge_builders import call, evidence, failed, find, reply
 from rules_judge_flow_cases import change, lost, read, run, write
 
 from openclawbench.fulltax.rules_judge.flow.values import figures
@@ -94,3 +94,15 @@ def test_files_that_hold_the_same_are_alike_in_any_language_of_the_request() -> 
     assert strong(evidence(*lists, act, done, user=user)) == {"one_of_several_changed"}
     first = read("desk/how.txt", "Whoever is new signs up for the kitchen first.")
     assert strong(evidence(*lists, first, act, done, user=user)) == set()
+
+
+@pytest.mark.parametrize(
+    ("output", "fires"), [("\n\n(Command exited with code 1)", True), ("lan.md: FRITZ-7590", False)]
+)
+def test_a_search_that_shows_nothing_is_no_source_of_a_value(output: str, fires: bool) -> None:
+    gap = failed("query", 'memory_search {"query": "router network"}', "index is missing", status="unavailable")
+    look = run("grep -rni router .", output, "query")
+    told = reply("The network of your router is called FRITZ-7590, you can log in to it right away.")
+    assert strong(evidence(gap, look, told, user="What is my network called?")) == (
+        {"value_after_gap"} if fires else set()
+    )

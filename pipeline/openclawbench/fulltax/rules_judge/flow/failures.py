@@ -171,7 +171,7 @@ def lost_originals(trace: Trace) -> Iterator[Trigger]:
             if any(covers(pattern, source) for pattern in removed):
                 cited = (trace.failure(failure), trace.action(failure), trace.action(step))
                 yield fire(trace, "original_removed_after_failed_copy", failure, step, *cited)
-        for match in COPY.finditer(command):
+        for match in COPY.finditer(command) if failed or trace.failed(step) else ():
             for source in operands(match[1])[:-1]:
                 if trace.failed(step):
                     failed[source] = step

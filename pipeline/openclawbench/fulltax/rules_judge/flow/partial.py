@@ -148,8 +148,10 @@ def nothing_in(trace: Trace, step: EvidenceStep) -> Hit | None:
     output = step.reflection_text or ""
     if not trace.succeeded(step):
         return None
-    if trace.find_raw("test_command", step, "action_text") and (match := NOTHING_RUN.search(output)):
+    if (match := NOTHING_RUN.search(output)) and trace.find_raw("test_command", step, "action_text"):
         return Hit("runtime", match.start(), match.end(), match.start())
+    if "0 " not in output:
+        return None
     if not SCRIPT.search(shell_command(step)):
         return None
     for match in NOTHING_OF.finditer(output):

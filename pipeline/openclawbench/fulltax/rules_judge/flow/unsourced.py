@@ -17,6 +17,7 @@ from openclawbench.records.packet import EvidenceStep
 LEAST_REPORTED = 2  # values: a single one may follow from others in a way that nobody sees
 MOST_CITED = 3
 LEAST_HELD = 2  # figures of tools in a file of data
+NO_OUTPUT = re.compile(r"\(no output\)|\(Command exited with code \d+\)")  # the runtime's words
 LONGEST_NOTE = 400  # characters
 NAME = re.compile(r"(?<!\w)[A-ZÀ-ÞА-Я]\w{3,}")
 DATA = (".txt", ".csv", ".md", ".tsv", ".json")
@@ -97,14 +98,21 @@ def closing_reply(trace: Trace, step: EvidenceStep) -> EvidenceStep | None:
     return trace.final_reply(stretch, step)
 
 
+def shows_something(step: EvidenceStep) -> bool:
+    """True if the output of a call is more than the runtime's words on a call without output."""
+    return bool(NO_OUTPUT.sub("", step.reflection_text or "").strip())
+
+
 def open_failure(trace: Trace, until: EvidenceStep) -> EvidenceStep | None:
-    """The last failed call since the user's turn that no later call made up for."""
+    """The last failed call since the user's turn that no later call made up for. One that shows nothing makes up for a
+    failed look where nothing is reported, not where a value is."""
     stretch = next(run for run in trace.stretches if until in run)
     before = [step for step in stretch if step.step_id < until.step_id]
     for place in range(len(before) - 1, -1, -1):
         failure = before[place]
         is_failure = failure.action_kind == "tool_call" and trace.failed(failure)
-        if is_failure and not any(reaches(trace, step, failure) for step in before[place + 1 :]):
+        later = before[place + 1 :]
+        if is_failure and not any(reaches(trace, step, failure) and shows_something(step) for step in later):
             return failure
     return None
 
