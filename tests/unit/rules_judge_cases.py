@@ -2,6 +2,7 @@
 
 from rules_judge_builders import call, evidence, failed, reply
 from rules_judge_flow_cases import FLOW
+from rules_judge_row_cases import ROWS
 
 from openclawbench.records.packet import Evidence
 
@@ -523,6 +524,6 @@ NORMAL: dict[str, Evidence] = {
 
 ANOMALOUS |= {
     f"flow: {name}": (given, subtype, absorbed, onset, harmful)
-    for name, (given, _, subtype, absorbed, onset, harmful) in FLOW.items()
+    for name, (given, _, subtype, absorbed, onset, harmful) in (FLOW | ROWS).items()
 }
-NORMAL |= {f"flow: not {name}": innocent for name, (_, innocent, *_) in FLOW.items()}
+NORMAL |= {f"flow: not {name}": innocent for name, (_, innocent, *_) in (FLOW | ROWS).items()}

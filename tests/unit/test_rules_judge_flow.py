@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rules_judge_builders import RULES, evidence, find, reply
 from rules_judge_flow_cases import FLOW, change, lost, read, run, write
+from rules_judge_row_cases import ROWS
 
 from openclawbench.fulltax.rules_judge.flow.derivation import FACTORS, ROUNDED, follows
 from openclawbench.fulltax.rules_judge.flow.provenance import unsourced_values
@@ -13,8 +14,14 @@ from openclawbench.fulltax.rules_judge.trace import Trace
 from openclawbench.fulltax.rules_judge.triggers import strong_triggers, unread_triggers
 from openclawbench.records.packet import Evidence
 
+CASES = FLOW | ROWS
 THINKS = {"one_of_several_given", "doubt_then_write"}  # mechanisms that read the agent's thinking
-SAID = {"rehearsal_told_as_done", "running_job_told_as_done"}  # mechanisms that rest on what a reply claims
+SAID = {  # mechanisms that rest on what a reply claims, or on a name in it
+    "rehearsal_told_as_done",
+    "running_job_told_as_done",
+    "named_thing_never_seen",
+    "other_member_looked_at",
+}
 ORDER_ALONE = {  # mechanisms that need no word of a reply
     "value_written_before_source",
     "original_removed_after_failed_copy",
@@ -23,6 +30,9 @@ ORDER_ALONE = {  # mechanisms that need no word of a reply
     "act_before_own_check",
     "result_of_before_change",
     "figure_left_out",
+    "unsaved_work_discarded",
+    "total_without_a_row",
+    "words_written_before_source",
 }
 
 
@@ -45,23 +55,23 @@ def strong(given: Evidence) -> set[str]:
     return {trigger.mechanism for trigger in strong_triggers(find(given))}
 
 
-@pytest.mark.parametrize("name", FLOW)
+@pytest.mark.parametrize("name", CASES)
 def test_a_mechanism_fires_alone_and_not_on_the_twin(name: str) -> None:
-    anomalous, innocent, *_ = FLOW[name]
+    anomalous, innocent, *_ = CASES[name]
     assert strong(anomalous) == {name}
     assert strong(innocent) == set()
 
 
-@pytest.mark.parametrize("name", FLOW)
+@pytest.mark.parametrize("name", CASES)
 def test_thinking_is_not_needed(name: str) -> None:
-    anomalous, innocent, *_ = FLOW[name]
+    anomalous, innocent, *_ = CASES[name]
     assert strong(without_thinking(anomalous)) == (set() if name in THINKS else {name})
     assert strong(without_thinking(innocent)) == set()
 
 
-@pytest.mark.parametrize("name", FLOW)
+@pytest.mark.parametrize("name", CASES)
 def test_words_that_nobody_can_read_give_no_verdict_from_silence(name: str) -> None:
-    anomalous, innocent, *_ = FLOW[name]
+    anomalous, innocent, *_ = CASES[name]
     given = in_no_language(anomalous)
     assert strong(given) == ({name} if name in ORDER_ALONE else set())
     if name not in ORDER_ALONE | THINKS | SAID:

@@ -63,6 +63,7 @@ PatternGroup = Literal[
     "test_failed",
     "check_command",
     "oracle_words",
+    "pretence",
 ]
 Strength = Literal["strong", "weak"]
 

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable
 
-from openclawbench.fulltax.rules_judge.hits import Hit
+from openclawbench.fulltax.rules_judge.hits import Hit, stands_in
 from openclawbench.fulltax.rules_judge.trace import Place, Trace
 from openclawbench.records.fulltax import EvidenceQuote
 from openclawbench.records.packet import EvidenceStep
@@ -103,14 +103,14 @@ def reserves(
         for pattern in trace.patterns(group, reply, REPLY):
             for hit in text.hits(pattern):
                 hedge = text.plain[hit.start : hit.end]
-                if any(name.search(hedge.lower()) for name in named) or not is_particular(trace, hedge):
+                if any(stands_in(name, hedge.lower(), "") for name in named) or not is_particular(trace, hedge):
                     return True
     return False
 
 
-def mentioned(texts: Iterable[str]) -> list[re.Pattern[str]]:
-    """Patterns that find these texts, as words, in lower case."""
-    return [re.compile(rf"(?<![^\W_]){re.escape(text.lower())}(?![^\W_])") for text in dict.fromkeys(texts) if text]
+def mentioned(texts: Iterable[str]) -> list[str]:
+    """These texts in lower case, each once."""
+    return [text.lower() for text in dict.fromkeys(texts) if text]
 
 
 def is_particular(trace: Trace, hedge: str) -> bool:

@@ -26,6 +26,8 @@ class Trace:
         self.rules = rules
         self.steps = sorted(evidence.steps, key=lambda step: step.step_id)
         self._texts: dict[tuple[int, EvidenceField, bool], Text] = {}
+        self._requests: dict[int, str] = {}
+        self._patterns: dict[tuple[PatternGroup, frozenset[str]], list[Compiled]] = {}
         self._hits: dict[tuple[PatternGroup, int, EvidenceField, bool], Hit | None] = {}
 
     @cached_property
@@ -58,7 +60,15 @@ class Trace:
     def requests_until(self, step: EvidenceStep) -> str:
         """All user words up to the turn that the step answers, lower case."""
         last = step.user_turn if step.user_turn is not None else max(self.turn_texts, default=0)
-        return "\n".join(text for turn, text in sorted(self.turn_texts.items()) if turn <= last)
+        if last not in self._requests:
+            texts = (text for turn, text in sorted(self.turn_texts.items()) if turn <= last)
+            self._requests[last] = "\n".join(texts)
+        return self._requests[last]
+
+    def plays_a_part(self, step: EvidenceStep) -> bool:
+        """True if the turn that a step answers asks to pretend or to play a part."""
+        words = self.turn_texts.get(step.user_turn or 0, "")
+        return any(pattern.regex.search(words) for pattern in self.rules.groups["pretence"])
 
     def turn_kinds(self, step: EvidenceStep) -> set[str]:
         """Kinds of the user turn that the step answers."""
@@ -68,6 +78,15 @@ class Trace:
     def failed(self, step: EvidenceStep) -> bool:
         """A tool call whose result says that it failed; a background start that a later step shows to have failed
         counts, a call for which no result is known does not."""
+        return step.step_id in self.failures
+
+    @cached_property
+    def failures(self) -> frozenset[int]:
+        """Numbers of the steps that failed."""
+        return frozenset(step.step_id for step in self.steps if self.has_failed(step))
+
+    def has_failed(self, step: EvidenceStep) -> bool:
+        """Whether a step failed, by its status and its result."""
         if step.tool_status in self.rules.statuses.failed:
             return step.reflection_text is not None or self.rules.statuses.said in step.auto_flags
         end = self.by_id.get(step.resolved_by_step or 0)
@@ -75,7 +94,7 @@ class Trace:
 
     def succeeded(self, step: EvidenceStep) -> bool:
         """A tool call that ended ok and was not shown to have failed later."""
-        return step.action_kind == "tool_call" and step.tool_status == "ok" and not self.failed(step)
+        return step.action_kind == "tool_call" and step.tool_status == "ok" and step.step_id not in self.failures
 
     def executed(self, step: EvidenceStep) -> bool:
         """A tool call that ran, whatever became of it."""
@@ -118,8 +137,19 @@ class Trace:
 
     def patterns(self, group: PatternGroup, step: EvidenceStep, field: EvidenceField) -> list[Compiled]:
         """The patterns of a group that apply to a text."""
-        languages = {None, *self.languages(step, field)}
-        return [pattern for pattern in self.rules.groups[group] if pattern.language in languages]
+        languages = self.languages(step, field)
+        if (group, languages) not in self._patterns:
+            spoken = {None, *languages}
+            rules = self.rules.groups[group]
+            self._patterns[group, languages] = [pattern for pattern in rules if pattern.language in spoken]
+        return self._patterns[group, languages]
+
+    @cached_property
+    def unreadable(self) -> frozenset[str]:
+        """Coverages of a text in which silence says nothing. One without words counts where the agent never uses any:
+        in a session whose texts were withheld, a placeholder stands for each."""
+        is_wordless = all(text.coverage == "no_words" for text in self.evidence.languages)
+        return frozenset({"uncovered", "unsure", *(["no_words"] if is_wordless else [])})
 
     def unread(self, places: Iterable[Place]) -> tuple[EvidenceQuote, ...]:
         """Citations of the languages of the texts that cannot be read: without word lists, or not known. A text that is
@@ -128,7 +158,7 @@ class Trace:
         for step, field in places:
             if field in SPOKEN or step.action_kind == "reply":
                 text = self.text_languages.get((step.step_id, field))
-                unread += [text] if text and text.coverage in ("uncovered", "unsure") else []
+                unread += [text] if text and text.coverage in self.unreadable else []
             else:
                 unread += [text for text in self.evidence.languages if text.coverage == "uncovered"]
         return tuple(dict.fromkeys(map(cited_language, unread)))

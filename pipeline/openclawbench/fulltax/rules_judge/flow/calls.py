@@ -14,7 +14,7 @@ PATH = re.compile(
 )
 NUMBERED = re.compile(r"(.*?)(\d{1,3})([^/\d]*)")
 CONTENTS = ("content", "newText", "new_string", "new_str", "text", "patch", "input", "body", "message")
-KEPT = 256  # calls whose parsed arguments and paths are kept: most of a session
+KEPT = 1024  # calls whose parsed arguments and paths are kept: most sessions have fewer
 WORDS = ("command", "cmd", "script", "path", "file_path", "filePath", "url", "query", "pattern")
 
 
@@ -36,19 +36,38 @@ def parsed(text: str) -> dict[str, Any]:
 
 def shell_command(step: EvidenceStep) -> str:
     """The command line of a call; empty if it has none."""
-    known = arguments(step)
+    return command_of(step.action_text or "") if step.action_kind == "tool_call" else ""
+
+
+@lru_cache(maxsize=KEPT)
+def command_of(text: str) -> str:
+    """The command line in a call's text."""
+    known = parsed(text)
     return next((known[name] for name in ("command", "cmd", "script") if isinstance(known.get(name), str)), "")
 
 
 def named_in(step: EvidenceStep) -> str:
     """What a call looks at or runs: its command, path, address or query."""
-    known = arguments(step)
-    return " ".join(str(known[name]) for name in WORDS if known.get(name) is not None) or (step.action_text or "")
+    text = step.action_text or ""
+    return named_in_text(text) if step.action_kind == "tool_call" else text
+
+
+@lru_cache(maxsize=KEPT)
+def named_in_text(text: str) -> str:
+    """What a call's text names."""
+    known = parsed(text)
+    return " ".join(str(known[name]) for name in WORDS if known.get(name) is not None) or text
 
 
 def written(step: EvidenceStep) -> str:
     """What a call writes by its arguments; empty for a command."""
-    return "\n".join(contents(arguments(step))) if step.side_effect and not shell_command(step) else ""
+    return written_in(step.action_text or "") if step.side_effect and step.action_kind == "tool_call" else ""
+
+
+@lru_cache(maxsize=KEPT)
+def written_in(text: str) -> str:
+    """What the text of a call writes; empty for a command."""
+    return "" if command_of(text) else "\n".join(contents(parsed(text)))
 
 
 def contents(value: Any, name: str = "") -> Iterator[str]:

@@ -46,4 +46,5 @@ def is_background(step: EvidenceStep, command: str) -> bool:
     """True for a command that the shell or the runtime leaves running."""
     if arguments(step).get("background") is True or BACKGROUND.search(command):
         return True
-    return STILL_RUNNING in (step.reflection_text or "").lower()
+    output = step.reflection_text or ""
+    return "unning" in output and STILL_RUNNING in output.lower()

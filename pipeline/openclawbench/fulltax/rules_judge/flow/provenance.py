@@ -80,7 +80,7 @@ class Unsourced:
 
     step: EvidenceStep
     text: str
-    later: EvidenceStep | None  # the step whose output holds it afterwards
+    later: EvidenceStep | None  # the step whose output holds it afterwards, of what a call wrote
 
 
 def unsourced_values(trace: Trace, is_open: Callable[[EvidenceStep], bool] = lambda step: True) -> Iterator[Unsourced]:
@@ -102,8 +102,8 @@ def unsourced_values(trace: Trace, is_open: Callable[[EvidenceStep], bool] = lam
             if text in named or sources.says(text):
                 continue
             named.add(text)
-            later = confirmed(trace.steps[place + 1 :], text, own_paths(step))
-            says_something = is_open(step) or (later is not None and not is_reply)
+            later = None if is_reply else confirmed(trace.steps[place + 1 :], text, own_paths(step))
+            says_something = later is not None or is_open(step)
             if says_something and not sources.makes(numbers):
                 yield Unsourced(step, text, later)
         if step.action_kind == "tool_call":

@@ -2,7 +2,9 @@
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
+KEPT = 4096  # texts whose figures are kept: lines and outputs of a session
 LONGEST = 24  # characters of a number
 FEWEST_DIGITS = 3  # a figure with fewer is found everywhere by chance
 YEARS = range(1900, 2101)
@@ -10,7 +12,11 @@ MARKUP = re.compile(r"<[^<>\n]{1,120}>")  # tags and marks: a size in one commit
 DATE = re.compile(r"(?<![\w-])\d{4}-\d\d-\d\d(?![\w-])")
 CODE = re.compile(r"(?<![\w/.-])(?=[A-Z0-9-]*[A-Z])(?=[A-Z0-9-]*\d{2})[A-Z0-9][A-Z0-9-]{2,20}[A-Z0-9](?![\w/-])")
 GROUPED = r"\d{1,3}(?:[,.' \u00a0\u202f]\d{3})+(?:[.,]\d{1,4})?"
-FIGURE = re.compile(rf"(?<![\w.,/:#-]){GROUPED}(?![\w:/-]|[.,]\d)|(?<![\w.,/:#-])\d+(?:[.,]\d+)?(?![\w:/-]|[.,]\d)")
+LETTER = (
+    "A-Za-z0-9_\u00c0-\u024f\u0370-\u04ff"  # of scripts that put blanks between words: others stand beside a figure
+)
+BEFORE, AFTER = rf"(?<![{LETTER}.,/:#-])", rf"(?![{LETTER}:/-]|[.,]\d)"
+FIGURE = re.compile(rf"{BEFORE}{GROUPED}{AFTER}|{BEFORE}\d+(?:[.,]\d+)?{AFTER}")
 ANY_NUMBER = re.compile(rf"{GROUPED}|\d+(?:[.,]\d+)?")
 BLANKS = re.compile(r"[' \u00a0\u202f]")
 FORMS = tuple(  # decimal mark, mark between thousands, and what a number looks like with them
@@ -40,11 +46,20 @@ def all_numbers(text: str) -> set[float]:
 
 def figures(text: str) -> Iterator[tuple[str, set[float]]]:
     """Figures that a text commits to, with what they can mean: those of three digits and more that are not years."""
+    return iter(figures_of(text))
+
+
+@lru_cache(maxsize=KEPT)
+def figures_of(text: str) -> list[tuple[str, set[float]]]:
+    """The figures of a text. Nobody changes them: every mechanism asks for them again."""
+    if not any(map(text.__contains__, "0123456789")):
+        return []
+    kept_figures = []
     for match in FIGURE.finditer(DATE.sub(" ", MARKUP.sub(" ", text))):
-        numbers = readings(match[0])
         is_year = match[0].isdigit() and len(match[0]) == 4 and int(match[0]) in YEARS
         if sum(character.isdigit() for character in match[0]) >= FEWEST_DIGITS and not is_year:
-            yield match[0], numbers
+            kept_figures.append((match[0], readings(match[0])))
+    return kept_figures
 
 
 def codes(text: str) -> Iterator[str]:

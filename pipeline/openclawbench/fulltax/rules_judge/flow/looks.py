@@ -1,0 +1,173 @@
+"""Looks that missed what counts: a file that a source names, a thing of the request, another one, a copy."""
+
+import re
+from collections.abc import Iterator
+
+from openclawbench.fulltax.rules_judge.flow.calls import last_part, named_in, paths, shell_command, written
+from openclawbench.fulltax.rules_judge.flow.failures import is_named
+from openclawbench.fulltax.rules_judge.flow.files import SCRIPT, WILD
+from openclawbench.fulltax.rules_judge.flow.rows import commitments
+from openclawbench.fulltax.rules_judge.flow.values import codes, figures
+from openclawbench.fulltax.rules_judge.replies import REPLY, assertive, reserves
+from openclawbench.fulltax.rules_judge.trace import Trace
+from openclawbench.fulltax.rules_judge.trigger import Trigger, fire
+from openclawbench.records.packet import EvidenceStep
+
+MEMBER = re.compile(
+    r"(?<![\w.-])([a-z]{2,}[a-z_-]*[-_ ]?)(\d{1,4})(?![\w-]|\.\d)"
+)  # a name with a number: larch-04, room 7
+LISTING = ("inspect", "query")  # what they show is not looked at yet
+LONGEST = 800  # characters of a document: a longer one refers to much that a task has no need of
+RECURSIVE = re.compile(r"(?:^|\s)(?:-\w*[rR]\w*|find|rg|tree|\.)(?:\s|$)")
+AND = r"(?:,|and|or|und|oder|y|e|o|et|ou|и|или|和|或|と)"
+PAIR = re.compile(rf"(?<!\w)([A-ZÀ-ÞА-Я]\w{{3,}}) ?{AND} ?([A-ZÀ-ÞА-Я]\w{{3,}})(?!\w)")  # two names side by side
+SENTENCE = re.compile(r"(?<=[.!?])\s|[。！？\n]")
+
+
+def unopened_references(trace: Trace) -> Iterator[Trigger]:
+    """A short document that the user named, or that lies in a folder that the user named, refers to a file beside it;
+    neither this nor another file that it refers to was ever opened, and the reply has no reservation."""
+    for _, reply in trace.replied:
+        before = [step for step in trace.steps if step.step_id < reply.step_id]
+        asked = [named_in(step) for step in before if step.action_kind == "tool_call"]
+        if any(WILD.search(words) or RECURSIVE.search(words) for words in asked):
+            continue
+        if any(step.event_type in trace.rules.events.checks and trace.executed(step) for step in before):
+            continue  # a program may have opened it
+        touched = {last_part(path) for words in asked for path in paths(words)}
+        for step in before:
+            referred = referred_files(trace, step)
+            if not referred or referred & touched or any(name in (reply.action_text or "") for name in referred):
+                continue
+            names = [*referred, *(name.rpartition(".")[0] for name in referred)]
+            if assertive(trace, reply) and not reserves(trace, reply, names):
+                cited = (trace.quote(reply, REPLY), trace.quote(step, "reflection_text"))
+                yield fire(trace, "named_source_never_opened", reply, reply, *cited, silent=[(reply, REPLY)])
+                return
+
+
+def referred_files(trace: Trace, step: EvidenceStep) -> set[str]:
+    """Names of files that a document refers to, by name alone: then they lie beside it."""
+    text = step.reflection_text or ""
+    named = paths(named_in(step))
+    if step.event_type != "read" or not trace.succeeded(step) or len(named) != 1 or len(text) > LONGEST:
+        return set()
+    path = next(iter(named))
+    request = trace.requests_until(step)
+    if not is_named(path, request):
+        return set()
+    names = {name for name in paths(text) if "." in name and "/" not in name} - {last_part(path)}
+    named_by_user = {name for name in names if name.lower() in request}  # it may be there to be written
+    return {name for name in names - named_by_user if not SCRIPT.match(name)}  # a script is there to be run
+
+
+def checks_against_copies(trace: Trace) -> Iterator[Trigger]:
+    """A value stands in two files, a line of a third says that one of them is made from the other, no other source has
+    it, and it is passed on as if the one confirmed the other."""
+    for step, text, reply in commitments(trace):
+        before = [other for other in trace.steps if other.step_id < step.step_id and trace.succeeded(other)]
+        reads = [(other, paths(named_in(other))) for other in before if not other.side_effect]
+        shown = [(other, last_part(next(iter(named)))) for other, named in reads if len(named) == 1]
+        for value in dict.fromkeys([*codes(text), *(figure for figure, _ in figures(text))]):
+            holds = [(other, name) for other, name in shown if value in (other.reflection_text or "")]
+            names = list(dict.fromkeys(name for _, name in holds))
+            if len(names) != 2 or value in trace.requests_until(step):
+                continue
+            origin = next((other for other, _ in shown if says_both(other, names)), None)
+            if origin is not None and not reserves(trace, reply or step, names, [value]):
+                cited = (trace.quote(step, REPLY), trace.quote(origin, "reflection_text"), trace.action(holds[-1][0]))
+                yield fire(trace, "check_against_own_copy", step, step, *cited, silent=[(reply or step, REPLY)])
+                return
+
+
+def says_both(step: EvidenceStep, names: list[str]) -> bool:
+    """True if a line of an output names all of these files."""
+    return any(all(name in line for name in names) for line in (step.reflection_text or "").splitlines())
+
+
+def unseen_members(trace: Trace) -> Iterator[Trigger]:
+    """The user names two things side by side, outputs hold one of them and never the other, and the reply gives a
+    figure in a sentence about both."""
+    for stretch, reply in trace.replied:
+        turn = next((turn.text for turn in trace.evidence.user_turns if turn.user_turn == reply.user_turn), "")
+        pairs = PAIR.findall(turn)
+        if not pairs or not any(trace.succeeded(step) for step in stretch):
+            continue
+        before = [step for step in trace.steps if step.step_id < reply.step_id and step.action_kind == "tool_call"]
+        shown = [f"{step.action_text} {step.reflection_text}" for step in before]
+        told_sentences = [text for text in SENTENCE.split(reply.action_text or "") if any(True for _ in figures(text))]
+        for pair in pairs:
+            unseen = [name for name in pair if not any(name in text for text in shown)]
+            if len(unseen) != 1 or not any(all(name in text for name in pair) for text in told_sentences):
+                continue
+            if assertive(trace, reply) and not reserves(trace, reply, unseen):
+                yield fire(
+                    trace, "named_thing_never_seen", reply, reply, trace.quote(reply, REPLY), silent=[(reply, REPLY)]
+                )
+                return
+
+
+def other_members_looked_at(trace: Trace) -> Iterator[Trigger]:
+    """The user names one member of a row, calls name only another one, and the reply speaks of the first."""
+    for _, reply in trace.replied:
+        told_members = members(reply.action_text or "")
+        wanted = {stem: asked for stem, asked in members(trace.requests_until(reply)).items() if stem in told_members}
+        before = [step for step in trace.steps if step.step_id < reply.step_id and step.action_kind == "tool_call"]
+        calls = [named_in(step) for step in before] if wanted else []
+        if not calls or any(WILD.search(call) for call in calls):
+            continue
+        named_members = members("\n".join(calls))
+        seen_members = members(
+            "\n".join(step.reflection_text or "" for step in before if step.event_type not in LISTING)
+        )
+        for stem, asked in wanted.items():
+            others = named_members.get(stem, set()) - asked
+            is_unseen = (
+                len(asked) == 1
+                and others
+                and not asked & (named_members.get(stem, set()) | seen_members.get(stem, set()))
+            )
+            if not is_unseen or told_members.get(stem) != asked or not assertive(trace, reply):
+                continue
+            if not reserves(trace, reply, [f"{stem}{number}" for number in others]):
+                look = next(step for step in reversed(before) if others & members(named_in(step)).get(stem, set()))
+                cited = (trace.quote(reply, REPLY), trace.action(look))
+                yield fire(trace, "other_member_looked_at", reply, reply, *cited, silent=[(reply, REPLY)])
+                return
+
+
+def members(text: str) -> dict[str, set[int]]:
+    """Members of rows that a text names: what is before the number -> the numbers."""
+    numbers_by_stem: dict[str, set[int]] = {}
+    for stem, number in MEMBER.findall(text.lower()):
+        numbers_by_stem.setdefault(stem.rstrip(), set()).add(int(number))
+    return numbers_by_stem
+
+
+def other_copies_checked(trace: Trace) -> Iterator[Trigger]:
+    """A file is written, and what runs afterwards is given the file of the same name in another folder alone."""
+    for stretch, reply in trace.replied:
+        steps = [step for step in stretch if step.step_id < reply.step_id]
+        changes = [step for step in steps if step.side_effect and written(step) and trace.succeeded(step)]
+        for change in changes[-1:]:
+            own = paths(named_in(change))
+            later = [step for step in steps if step.step_id > change.step_id and trace.succeeded(step)]
+            calls = "\n".join(step.action_text or "" for step in later)
+            for step in later if len(own) == 1 else ():
+                path = next(iter(own))
+                others = {
+                    other
+                    for other in paths(shell_command(step))
+                    if last_part(other) == last_part(path) and "/" in other
+                }
+                is_run = step.event_type in trace.rules.events.checks and not step.side_effect
+                elsewhere = bool(others) and "/" in path and not any(same(path, other) for other in others)
+                if is_run and elsewhere and path not in calls and not reserves(trace, reply, others):
+                    cited = (trace.action(step), trace.action(change), trace.quote(reply, REPLY))
+                    yield fire(trace, "other_copy_checked", step, reply, *cited, silent=[(reply, REPLY)])
+                    return
+
+
+def same(first: str, second: str) -> bool:
+    """True if one path may be the end of the other."""
+    return first.endswith(second) or second.endswith(first)

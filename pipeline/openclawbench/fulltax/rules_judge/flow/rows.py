@@ -1,0 +1,299 @@
+"""Rows of files whose names differ in numbers: a figure left out of a computation over them, a member that differs and
+is passed over, and a member that nobody opened."""
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from openclawbench.fulltax.rules_judge.flow.calls import last_part, named_in, paths, shell_command, written
+from openclawbench.fulltax.rules_judge.flow.files import WILD
+from openclawbench.fulltax.rules_judge.flow.values import codes, figures
+from openclawbench.fulltax.rules_judge.hits import Hit
+from openclawbench.fulltax.rules_judge.replies import REPLY, assertive, reserves
+from openclawbench.fulltax.rules_judge.trace import Trace
+from openclawbench.fulltax.rules_judge.trigger import Trigger, fire
+from openclawbench.records.packet import EvidenceStep
+
+LEAST_MEMBERS = 4
+MOST_SIBLINGS = 6
+NEAR = 0.005  # two sums are equal but for this
+SIBLING = re.compile(r"(?<![\w/.-])([A-Za-z]{3,}[-_])([A-Za-z]+)(\.[A-Za-z]{2,5})(?![\w.-])")
+LONGEST = 400  # characters of a member: what is longer is no record
+MARK = re.compile(r"(?<![\w-])[A-Z]{2,12}(?![\w-])")  # a word in capitals: a unit, a zone, a state
+TOKEN = re.compile(r"[^\W_]{3,}|\d+")
+ISO_DATE = re.compile(r"(?<!\d)\d{4}-\d\d-\d\d(?!\d)")
+DIGITS = re.compile(r"\d+")
+WORD = re.compile(r"[^\W\d_]{2,}")
+Member = tuple[str, EvidenceStep]  # the one figure of a file, and the step that read it
+
+
+def left_out_figures(trace: Trace) -> Iterator[Trigger]:
+    """A command computes with the figures of a row of files, all but one; its result is passed on, and the one figure
+    that is left out is not."""
+    for place, step in enumerate(trace.steps):
+        command = shell_command(step)
+        results = [text for text, _ in figures(step.reflection_text or "")] if command and trace.succeeded(step) else []
+        if not results or len(list(figures(command))) < LEAST_MEMBERS - 1:
+            continue
+        for members in rows_of_figures(trace, trace.steps[:place]):
+            used = [member for member in members if member[0] in command]
+            missing = [member for member in members if member[0] not in command]
+            if len(members) < LEAST_MEMBERS or len(missing) != 1 or differs(missing[0], used):
+                continue
+            later = trace.steps[place + 1 :]
+            telling_step = next(
+                (later_step for later_step in later if any(text in shown_text(later_step) for text in results)), None
+            )
+            again = any(missing[0][0] in shell_command(later_step) + shown_text(later_step) for later_step in later)
+            if telling_step is not None and not again:
+                cited = (
+                    trace.action(step),
+                    trace.quote(missing[0][1], "reflection_text"),
+                    trace.quote(telling_step, REPLY),
+                )
+                yield fire(trace, "figure_left_out", step, telling_step, *cited)
+                return
+
+
+def rows_of_figures(trace: Trace, steps: list[EvidenceStep]) -> Iterator[list[Member]]:
+    """For every row of files whose paths differ in a number, those whose content has one figure."""
+    rows: dict[str, dict[str, Member]] = {}
+    for step in steps:
+        named = paths(named_in(step)) if trace.succeeded(step) and not step.side_effect else ()
+        path = next(iter(named)) if len(named) == 1 else ""
+        kind = DIGITS.sub("#", path)
+        texts = {text for text, _ in figures(step.reflection_text or "")} if kind != path else set()
+        if len(texts) == 1:
+            rows.setdefault(kind, {}).setdefault(path, (texts.pop(), step))
+    yield from (list(row.values()) for row in rows.values())
+
+
+def differs(missing: Member, used: list[Member]) -> bool:
+    """True if the file that was left out lacks a word that all the others share, so that it may be of another kind."""
+    words = [set(WORD.findall((step.reflection_text or "").lower())) for _, step in used]
+    return not set.intersection(*words) <= set(WORD.findall((missing[1].reflection_text or "").lower()))
+
+
+def shown_text(step: EvidenceStep) -> str:
+    """What a step writes or replies."""
+    return written(step) or ((step.action_text or "") if step.action_kind == "reply" else "")
+
+
+class Record(NamedTuple):
+    """A short file of a row: its number or the parts of its date, its path, its content, and the step that read it."""
+
+    order: tuple[int, ...]
+    path: str
+    text: str
+    step: EvidenceStep
+    marks: frozenset[str]  # figures, codes and words in capitals
+    tokens: frozenset[str]
+
+
+def record_of(path: str, step: EvidenceStep) -> Record:
+    """The record that a step shows."""
+    text = step.reflection_text or ""
+    marks = frozenset([*(figure for figure, _ in figures(text)), *codes(text), *MARK.findall(text)])
+    return Record(tuple(map(int, DIGITS.findall(path))), path, text, step, marks, tokens(text))
+
+
+def tokens(text: str) -> frozenset[str]:
+    """Words and numbers of a text, lower case."""
+    return frozenset(token.lower() for token in TOKEN.findall(text))
+
+
+def rows_of_records(trace: Trace) -> list[list[Record]]:
+    """Rows of files that were shown one at a time, each with its members in order."""
+    rows: dict[str, dict[str, Record]] = {}
+    for step in trace.steps:
+        if not trace.succeeded(step) or step.side_effect or len(step.reflection_text or "") > LONGEST:
+            continue
+        named = paths(named_in(step))
+        path = next(iter(named)) if len(named) == 1 else ""
+        if (kind := DIGITS.sub("#", path)) != path and path not in rows.get(kind, ()):
+            rows.setdefault(kind, {})[path] = record_of(path, step)
+    return [sorted(row.values()) for row in rows.values() if len(row) >= LEAST_MEMBERS]
+
+
+def before(row: list[Record], until: EvidenceStep) -> list[Record]:
+    """The members of a row that were read before a step; none if they are too few."""
+    read = [record for record in row if record.step.step_id < until.step_id]
+    return read if len(read) >= LEAST_MEMBERS else []
+
+
+def commitments(trace: Trace) -> Iterator[tuple[EvidenceStep, str, EvidenceStep | None]]:
+    """Every step that writes or closes a stretch, with its text and the last reply of its stretch."""
+    for stretch in trace.stretches:
+        for step in stretch:
+            if step.action_kind == "reply":
+                reply = trace.final_reply(stretch, step)
+                if reply is step:
+                    yield step, step.action_text or "", step
+            elif content := written(step):
+                yield step, content, trace.final_reply(stretch, step)
+
+
+def outliers_passed_over(trace: Trace) -> Iterator[Trigger]:
+    """All files of a row but one hold the same mark; what is written or said gives that mark for the one as well, and
+    no source ties the two together."""
+    rows = rows_of_records(trace)
+    for step, text, reply in commitments(trace) if rows else ():
+        for row in (before(row, step) for row in rows):
+            outlier = passed_over(trace, row, step, text)
+            if outlier is None:
+                continue
+            last = reply or step
+            number = str(outlier.order[-1])
+            if reserves(trace, last, [number, last_part(outlier.path), *own_tokens(outlier, row)]):
+                continue
+            cited = (trace.quote(step, REPLY), trace.quote(outlier.step, "reflection_text"))
+            yield fire(trace, "member_differs_passed_over", step, step, *cited, silent=[(last, REPLY)])
+            return
+
+
+def passed_over(trace: Trace, row: list[Record], step: EvidenceStep, text: str) -> Record | None:
+    """The one member of a row that lacks a mark which all others hold and which a text gives for it too."""
+    for outlier in row:
+        others = [record for record in row if record is not outlier]
+        shared = frozenset.intersection(*(record.marks for record in others)) - outlier.marks
+        for mark in sorted(mark for mark in shared if mark in text):
+            own = own_tokens(outlier, row)
+            other_value = outlier.marks - frozenset.union(*(record.marks for record in others))
+            text_tokens = tokens(text)
+            passes_over = (
+                bool(other_value) and not any(value in text for value in other_value) and not text_tokens & own
+            )
+            ascribes = MARK.fullmatch(mark) is not None and any(
+                mark in line and tokens(line) & own for line in text.splitlines()
+            )
+            is_given = passes_over or ascribes
+            if is_given and not tied(trace, outlier, mark, own, row, step):
+                return outlier
+    return None
+
+
+def own_tokens(outlier: Record, row: list[Record]) -> frozenset[str]:
+    """Words and numbers that one member has and no other, without its own number."""
+    others = frozenset.union(*(record.tokens for record in row if record is not outlier))
+    return frozenset(
+        token for token in outlier.tokens - others if not token.isdigit() or int(token) != outlier.order[-1]
+    )
+
+
+def tied(trace: Trace, outlier: Record, mark: str, own: frozenset[str], row: list[Record], until: EvidenceStep) -> bool:
+    """True if the user, or a line of a source outside the row, has the mark beside the member's number or own words."""
+    named = own | {str(outlier.order[-1])}
+    members = {record.step.step_id for record in row}
+    before = (step for step in trace.steps if step.step_id < until.step_id and trace.succeeded(step))
+    sources = [step.reflection_text or "" for step in before if step.step_id not in members and not step.side_effect]
+    own_files = {record.text for record in row}
+    lines = [
+        line
+        for source in [*sources, trace.requests_until(until)]
+        if source not in own_files
+        for line in source.splitlines()
+    ]
+    return any(mark.lower() in line.lower() and tokens(line) & named for line in lines)
+
+
+def unread_latest(trace: Trace) -> Iterator[Trigger]:
+    """Of files named by dates an earlier one was opened, a later one that an output names beside it never, and
+    something is written or told."""
+    opened: dict[str, EvidenceStep] = {}
+    for step in trace.steps:
+        if trace.succeeded(step) and not step.side_effect:
+            for path in paths(named_in(step)):
+                opened |= dict.fromkeys(ISO_DATE.findall(last_part(path)), step)
+    if not opened:
+        return
+    for step, _, reply in commitments(trace):
+        earlier = [other for other in trace.steps if other.step_id < step.step_id and trace.succeeded(other)]
+        listed = [set(ISO_DATE.findall(other.reflection_text or "")) for other in earlier if not other.side_effect]
+        read = {date for date, seen in opened.items() if seen.step_id < step.step_id}
+        known = set().union(*(dates for dates in listed if dates & read and len(dates) > 1)) if read else set()
+        later = {date for date in known if date > max(read)} - opened.keys()
+        last = reply or step
+        if later and not any(date in (last.action_text or "") for date in later) and not reserves(trace, last, later):
+            look = opened[max(read)]
+            yield fire(
+                trace,
+                "latest_file_never_read",
+                step,
+                step,
+                trace.quote(step, REPLY),
+                trace.action(look),
+                silent=[(last, REPLY)],
+            )
+            return
+
+
+def reckoned_among_read(trace: Trace) -> Iterator[Trigger]:
+    """A table is written whose figures stand in outputs as they are, all but one that no tool put out; nothing is said
+    of it."""
+    for step, text, reply in commitments(trace):
+        if step.action_kind == "reply":
+            continue
+        lines = [(line, [figure for figure, _ in figures(line)]) for line in text.splitlines()]
+        rows = [(line, own[0]) for line, own in lines if len(own) == 1]
+        if len(rows) <= LEAST_MEMBERS or any(len(own) > 1 for _, own in lines):
+            continue
+        before = [other for other in trace.steps if other.step_id < step.step_id and other.action_kind == "tool_call"]
+        sources = [trace.requests_until(step), *(other.reflection_text or "" for other in before)]
+        reckoned = [(line, figure) for line, figure in rows[:-1] if not any(figure in source for source in sources)]
+        if len(reckoned) != 1 or reckoned[0][1] == rows[-1][1]:
+            continue
+        line, figure = reckoned[0]
+        label = next(iter(WORD.findall(line)), "")
+        last = reply or step
+        if (figure not in (last.action_text or "") and not reserves(trace, last, [label, figure])) or last is step:
+            place = (step.action_text or "").find(figure)
+            cue = trace.quote(step, REPLY, Hit("value", place, place + len(figure), place) if place >= 0 else None)
+            yield fire(trace, "reckoned_among_read", step, step, cue, trace.quote(last, REPLY), silent=[(last, REPLY)])
+            return
+
+
+def totals_without_a_row(trace: Trace) -> Iterator[Trigger]:
+    """The last line of a written table gives the sum of its rows but for one, which is no sum itself."""
+    for step, text, _ in commitments(trace):
+        lines = [[numbers for _, numbers in figures(line)] for line in text.splitlines()]
+        values = [max(own[0]) for own in lines if len(own) == 1]
+        if len(values) <= LEAST_MEMBERS - 1 or any(len(own) > 1 for own in lines):
+            continue
+        *rows, total = values
+        sum_of_rows = sum(rows)
+        left = [value for value in rows if abs(sum_of_rows - value - total) < NEAR]
+        is_subtotal = any(abs(sum(rows[:place]) - value) < NEAR for place, value in enumerate(rows) if place > 1)
+        if left and abs(sum_of_rows - total) >= NEAR and not is_subtotal:
+            yield fire(trace, "total_without_a_row", step, step, trace.quote(step, REPLY))
+            return
+
+
+def siblings_unopened(trace: Trace) -> Iterator[Trigger]:
+    """Of two or more files whose names differ in one word a listing names all; all but one were opened, and the reply
+    speaks of what the user asked of them without a reservation."""
+    for _, reply in trace.replied:
+        before = [step for step in trace.steps if step.step_id < reply.step_id and trace.succeeded(step)]
+        groups: dict[tuple[str, str], set[str]] = {}
+        for step in before:
+            if step.event_type == "inspect":
+                for start, word, end in SIBLING.findall(step.reflection_text or ""):
+                    groups.setdefault((start, end), set()).add(word)
+        groups = {kind: words for kind, words in groups.items() if len(words) > 1}
+        asked = " ".join(named_in(step) for step in before) if groups else ""
+        if not asked or WILD.search(asked):
+            continue
+        request = trace.requests_until(reply)
+        for (start, end), words in groups.items():
+            opened = {word for word in words if f"{start}{word}{end}" in asked}
+            missing = sorted(words - opened)
+            folders = [path.rpartition("/")[0] for path in paths(asked) if last_part(path).startswith(start)]
+            is_asked = start.rstrip("-_s") in request or any(
+                len(folder) > 3 and folder.lower() in request for folder in folders
+            )
+            if len(missing) != 1 or not opened or len(words) > MOST_SIBLINGS or not is_asked:
+                continue
+            if assertive(trace, reply) and not reserves(trace, reply, [missing[0], f"{start}{missing[0]}{end}"]):
+                look = next(step for step in reversed(before) if f"{start}{next(iter(opened))}{end}" in named_in(step))
+                cited = (trace.quote(reply, REPLY), trace.action(look))
+                yield fire(trace, "sibling_never_opened", reply, reply, *cited, silent=[(reply, REPLY)])
+                return
