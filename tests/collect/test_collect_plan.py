@@ -110,7 +110,8 @@ def test_a_session_is_planned_anew_where_the_agent_could_do_otherwise() -> None:
     [
         ({"name": "a/b"}, "names a folder"),
         ({"base_url": "localhost:8000"}, "is neither scripted nor an address"),
-        ({"base_url": "https://me:secret@host/v1"}, "without a password"),
+        ({"base_url": "https://me:secret@host/v1"}, "without a name or password"),
+        ({"base_url": "https://sk-secret@host/v1"}, "without a name or password"),
         ({"attempts": 0}, "greater than or equal to 1"),
         ({"api_key": "sk-123"}, "Extra inputs are not permitted"),
     ],

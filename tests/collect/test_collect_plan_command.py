@@ -102,3 +102,32 @@ def test_a_plan_that_was_begun_is_not_replaced_by_accident(plan: Any, tmp_path: 
     assert plan("parallel_0", "parallel_1", "--replace").returncode == 0
     forecast = json.loads(plan("--dry-run", "--json", verb="run").stdout)
     assert (forecast["left"], [row["basis"] for row in forecast["rows"]]) == (1, ["measured"])
+
+
+def test_what_was_collected_for_another_plan_is_not_taken_for_the_same_number_here(plan: Any, tmp_path: Path) -> None:
+    for task in ("simple_python_0", "parallel_0"):
+        assert plan(task, "--replace").returncode == 0
+        assert plan("--allow-network", verb="run").returncode == 0
+    ended = plan("simple_python_0")
+    assert (
+        ended.returncode,
+        "of which 1 are collected; 0 of them are in the new plan" in " ".join(ended.stderr.split()),
+    ) == (2, True)
+
+
+@pytest.mark.parametrize("text", ["source_model = 5", "source_model = [1]", '[source_model]\nname = "a"'])
+def test_a_file_without_a_list_of_tables_is_named(plan: Any, tmp_path: Path, text: str) -> None:
+    (tmp_path / "s.toml").write_text(text)
+    ended = plan("simple_python_0", "--sources", str(tmp_path / "s.toml"))
+    assert (ended.returncode, "with two brackets" in " ".join(ended.stderr.split())) == (2, True), ended.stderr
+
+
+def test_a_sample_is_priced_when_prices_are_named_later(plan: Any, tmp_path: Path) -> None:
+    table = '[[source_model]]\nname = "a"\nbase_url = "scripted"\nmodel = "m"\n{}\n'
+    for tasks, price in ((["simple_python_0"], ""), (["simple_python_0", "simple_python_1"], "price_in = 5.0")):
+        (tmp_path / "s.toml").write_text(table.format(price))
+        assert plan(*tasks, "--sources", str(tmp_path / "s.toml")).returncode == 0
+        forecast = json.loads(plan("--dry-run", "--json", verb="run").stdout)
+        if not price:
+            assert plan("--allow-network", verb="run").returncode == 0
+    assert (forecast["left"], forecast["rows"][0]["costs"]["usd"] > 0) == (1, True)

@@ -1,6 +1,7 @@
 """The relay between an agent and its endpoint, asked over its Unix socket."""
 
 import contextlib
+import gzip
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -67,7 +68,7 @@ LAST = b'data: {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}
 
 
 @contextlib.contextmanager
-def streaming(*pieces: bytes) -> Iterator[str]:
+def streaming(*pieces: bytes, encoding: str | None = None) -> Iterator[str]:
     """An endpoint that streams these pieces and closes the connection; its address."""
 
     class Handler(BaseHTTPRequestHandler):
@@ -75,6 +76,8 @@ def streaming(*pieces: bytes) -> Iterator[str]:
             self.rfile.read(int(self.headers["Content-Length"]))
             self.send_response(200)
             self.send_header("Content-Type", "text/event-stream")
+            if encoding:
+                self.send_header("Content-Encoding", encoding)
             self.end_headers()
             for piece in pieces:
                 self.wfile.write(piece)
@@ -101,9 +104,33 @@ def test_an_answer_that_breaks_off_reaches_the_agent_as_a_broken_connection(piec
         assert passing_on.upstreams[0].was_cut
 
 
-@pytest.mark.parametrize("pieces", [(PIECE, LAST), (PIECE, b"data: [DO", b"NE]\n\n"), (PIECE + LAST[:60], LAST[60:])])
+@pytest.mark.parametrize(
+    "pieces",
+    [
+        (PIECE, LAST),
+        (PIECE, b"data: [DO", b"NE]\n\n"),
+        (PIECE + LAST[:60], LAST[60:]),
+        tuple(LAST[n : n + 9] for n in range(0, 90, 9)),
+    ],
+)
 def test_an_answer_that_ends_is_not_called_cut(pieces: tuple[bytes, ...]) -> None:
     with streaming(*pieces) as base_url, relay(1) as passing_on:
         passing_on.point(0, base_url, None)
         assert ask(passing_on, stream=True).content == b"".join(pieces)
         assert not passing_on.upstreams[0].was_cut
+
+
+def test_a_packed_stream_is_unpacked_for_the_agent() -> None:
+    packed = gzip.compress(PIECE + LAST)
+    with streaming(packed[:30], packed[30:], encoding="gzip") as base_url, relay(1) as passing_on:
+        passing_on.point(0, base_url, None)
+        answer = ask(passing_on, stream=True)
+        assert (answer.content, answer.headers.get("content-encoding")) == (PIECE + LAST, None)
+        assert not passing_on.upstreams[0].was_cut
+
+
+def test_a_refusal_of_another_path_is_no_refusal_of_the_model() -> None:
+    with scripted_endpoint() as endpoint, relay(1) as passing_on:
+        passing_on.point(0, endpoint.base_url(0), "another key")
+        assert ask(passing_on, path="/v1/nonsense").status_code in (401, 404)
+        assert passing_on.upstreams[0].refusal is None

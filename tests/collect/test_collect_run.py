@@ -159,7 +159,7 @@ def test_each_task_has_a_home_of_its_own_whose_path_says_nothing(tmp_path: Path,
     data = planned(tmp_path / "d", plan_of("t_0", "t_1", "t_2"))
     assert collect(data, installed, "--concurrency", "1").returncode == 0
     assert [row["earlier_errors"] for row in rows_of(data).values()] == [[], [], []]
-    assert [path.name for path in (data / "collect" / "homes").iterdir() if path.is_dir()] == ["0-state"]
+    assert not [path for path in (data / "collect" / "homes").iterdir() if path.is_dir()]
 
 
 def test_what_an_earlier_plan_collected_leaves_the_raw_folder(tmp_path: Path, installed: dict[str, str]) -> None:

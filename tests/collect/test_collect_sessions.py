@@ -158,3 +158,15 @@ def test_an_error_stays_where_openclaw_words_the_reply_itself() -> None:
     read = read_session(content, THREE_TURNS)
     assert (read.error, len(read.turns)) == ("400 maximum context length", 1)
     assert read_session(session(asks("Add."), failed, asks("Add."), says("3")), THREE_TURNS).error is None
+
+
+def test_damaged_records_and_calls_are_passed_over() -> None:
+    """An agent with tools of its own may write anything into its files."""
+    damaged = [
+        b'{"type": "message", "timestamp": "soon", "message": {"role": "assistant", "content": "Three.", "usage": 5}}',
+        b'{"type": "message", "message": {"role": "assistant", "content": [5, {"type": "toolCall"}]}}',
+        b'{"type": "message", "message": {"role": "user", "content": ' + b"[" * 100_000 + b"}}",
+    ]
+    content = b"\n".join([session(asks("Add.")), *damaged])
+    read = read_session(content, THREE_TURNS, b'{"name": "add", "argum')
+    assert read.turns == [["Three.", ""]]

@@ -9,9 +9,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from openclawbench.collect.collection import CollectedSession, Collection
 from openclawbench.collect.plan import Plan, PlannedSession
 from openclawbench.collect.recorded_session import bfcl_result, read_session
-from openclawbench.collect.run import CollectedSession, Collection
+from openclawbench.collect.run import holds_key
 from openclawbench.collect.serve import CALLS
 from openclawbench.errors import UnreadableInput
 from openclawbench.release.privacy.detect import Detector
@@ -61,7 +62,8 @@ def convert(collection: Collection, plan: Plan, raw: Path, oracle: Path, keys: M
             converted.left += 1
             continue
         content = None if row.session is None else content_of(collection, row)
-        if content is not None and (key := keys.get(row.source_model)) and key.encode() in content:
+        calls = calls_of(collection, row)
+        if content is not None and holds_key(keys.get(row.source_model), content, calls):
             converted.left_out += 1
             converted.notes.append(
                 f"{row.source_model}/{row.session}: holds the key of its endpoint and is left out. Take its line out "
@@ -70,7 +72,7 @@ def convert(collection: Collection, plan: Plan, raw: Path, oracle: Path, keys: M
             continue
         if content is not None:
             assert row.session is not None
-            converted.notes += key_notes(row, content, detector)
+            converted.notes += key_notes(row, content + b"\n" + calls, detector)
             write_atomic(raw / row.source_model / f"{row.session}.jsonl", [content])
             manifest.append(manifest_row(row))
             provenance.append(row.model_dump())
@@ -80,9 +82,7 @@ def convert(collection: Collection, plan: Plan, raw: Path, oracle: Path, keys: M
         else:
             converted.infra_errors += 1
             converted.not_run[root, row.source_model, row.subset] += 1
-        results[root, row.source_model, row.subset].append(
-            result_row(planned, row, content, calls_of(collection, row), converted.notes)
-        )
+        results[root, row.source_model, row.subset].append(result_row(planned, row, content, calls, converted.notes))
     for (root, source_model, subset), lines in results.items():
         write_atomic(tree_file(root, source_model, subset, "result"), [lines_of(lines)])
         converted.trees.setdefault(root, {}).setdefault(source_model, []).append(subset)

@@ -104,8 +104,10 @@ class SourceModel(Planned):
     def is_an_address(cls, base_url: str) -> str:
         """http(s)://host…, without a name and password in it."""
         parts = urlsplit(base_url)
-        if base_url != SCRIPTED and (parts.scheme not in ("http", "https") or not parts.hostname or parts.password):
-            raise ValueError(f"is neither {SCRIPTED} nor an address http(s)://host without a password in it")
+        if base_url != SCRIPTED and (
+            parts.scheme not in ("http", "https") or not parts.hostname or "@" in parts.netloc
+        ):
+            raise ValueError(f"is neither {SCRIPTED} nor an address http(s)://host without a name or password in it")
         return base_url
 
     @property

@@ -1,5 +1,6 @@
 """What a recorded session says that a collection needs: BFCL's calls turn by turn, usage, and how it ended."""
 
+import contextlib
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -47,7 +48,7 @@ def read_session(content: bytes, task: Task, journal: bytes = b"") -> RecordedSe
                 read.turns.append([])
             has_replied = False
         elif role == "assistant":
-            usage = message.get("usage") or {}
+            usage = message["usage"] if isinstance(message.get("usage"), dict) else {}
             cached = usage.get("cacheRead") or 0
             read.tokens_in += (usage.get("input") or 0) + cached
             read.tokens_cached += cached
@@ -59,9 +60,8 @@ def read_session(content: bytes, task: Task, journal: bytes = b"") -> RecordedSe
                 continue
             read.error = None
             has_replied = has_replied or bool(message.get("content"))
-            blocks = message.get("content") or []
-            calls = [block for block in blocks if block.get("type") == "toolCall"]
-            known_calls |= {block.get("id") for block in calls}
+            calls = [block for block in blocks_of(message) if block.get("type") == "toolCall"]
+            known_calls |= {str(block.get("id")) for block in calls}
             read.tool_calls += len(calls)
             own = [
                 journal_calls.unmasked(bfcl_name(call["name"], bfcl_names), call.get("arguments") or {})
@@ -69,34 +69,30 @@ def read_session(content: bytes, task: Task, journal: bytes = b"") -> RecordedSe
                 if is_bfcl(call["name"])
             ]
             if read.turns and (own or not calls):
-                text = "".join(block.get("text") or "" for block in blocks if block.get("type") == "text")
-                read.turns[-1].append(own or text)
+                read.turns[-1].append(own or text_of(message))
         elif role == "toolResult" and not is_bfcl(tool := message.get("toolName")):
             if not message.get("isError"):
                 read.other_tools.add(str(tool))
         elif role == "toolResult":
-            result_text = "".join(block.get("text") or "" for block in message.get("content") or [])
+            result_text = text_of(message)
             if result_text == NOT_FOUND.format(tool) and is_offered(
                 task, tool.removeprefix(PREFIX), len(read.turns) - 1
             ):
                 read.not_offered.append(tool)
-            if message.get("toolCallId") in known_calls:
+            if str(message.get("toolCallId")) in known_calls:
                 continue
             # OpenClaw does not record the call of a tool that does not exist, only what came back.
             read.lost_arguments.append(message["toolName"])
             if read.turns:
                 read.turns[-1].append([(bfcl_name(message["toolName"], bfcl_names), {})])
-    moments = [datetime.fromisoformat(stamp) for stamp in stamps if isinstance(stamp, str)]
-    read.seconds = round((moments[-1] - moments[0]).total_seconds(), 3) if moments else 0.0
+    moments = moments_of(stamps)
+    read.seconds = round(moments[-1].timestamp() - moments[0].timestamp(), 3) if moments else 0.0
     return read
 
 
 def text_of(message: dict[str, Any]) -> str:
-    """The text of a message, which may be a string or blocks."""
-    content = message.get("content") or ""
-    if isinstance(content, str):
-        return content
-    return "".join(block.get("text") or "" for block in content if block.get("type") == "text")
+    """The text of a message."""
+    return "".join(str(block.get("text") or "") for block in blocks_of(message) if block.get("type") == "text")
 
 
 def is_asked_again(text: str, task: Task, read: RecordedSession, has_replied: bool) -> bool:
@@ -112,7 +108,7 @@ class Journal:
     """The calls that reached the MCP server, each of which is one call of the session."""
 
     def __init__(self, lines: bytes) -> None:
-        self.calls = [json.loads(line) for line in lines.splitlines() if line.strip()]
+        self.calls = [call for call in map(object_of, lines.splitlines()) if "name" in call and "arguments" in call]
 
     def unmasked(self, name: str, recorded: dict[str, Any]) -> tuple[str, dict[str, Any]]:
         """(name, arguments) of a recorded call, with what was masked in it."""
@@ -137,12 +133,37 @@ def is_masked_form(recorded: Any, actual: Any) -> bool:
 def messages(content: bytes) -> Iterator[dict[str, Any]]:
     """The message records of a session."""
     for line in content.splitlines():
-        try:
-            record = json.loads(line)
-        except ValueError:
-            continue
-        if isinstance(record, dict) and record.get("type") == "message" and isinstance(record.get("message"), dict):
+        record = object_of(line)
+        if record.get("type") == "message" and isinstance(record.get("message"), dict):
             yield record
+
+
+def object_of(line: bytes) -> dict[str, Any]:
+    """The JSON object of a line; empty if it is damaged or something else."""
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def blocks_of(message: dict[str, Any]) -> list[dict[str, Any]]:
+    """The content blocks of a message; a text is one, too. What is no block is passed over, and so is a call without a
+    name."""
+    content = message.get("content") or []
+    if isinstance(content, str):
+        return [{"type": "text", "text": content}]
+    blocks = [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
+    return [block for block in blocks if block.get("type") != "toolCall" or isinstance(block.get("name"), str)]
+
+
+def moments_of(stamps: list[Any]) -> list[datetime]:
+    """The times that can be read."""
+    moments = []
+    for stamp in stamps:
+        with contextlib.suppress(ValueError, TypeError):
+            moments.append(datetime.fromisoformat(stamp))
+    return moments
 
 
 def functions_of(task: Task) -> list[Any]:

@@ -23,7 +23,11 @@ from openclawbench.rules.asking import AskingRules
 
 PREFIX = "/v1"  # of the paths that the agent asks for; the rest is added to the endpoint's address
 # Headers that belong to one connection, or that are written anew.
-NOT_PASSED_ON = {"authorization", "connection", "content-length", "host", "keep-alive", "transfer-encoding"}
+NOT_PASSED_ON = {
+    *("accept-encoding", "authorization", "connection", "content-encoding", "content-length", "host", "keep-alive"),
+    "transfer-encoding",
+}
+ANSWERS = "/chat/completions"  # end of the path of a request to the model
 REFUSALS = (401, 402, 403, 404)  # asking again would not help: key, balance, permission, model or address
 FAILED = 400  # HTTP statuses from here on
 EVENT_STREAM = "text/event-stream"
@@ -37,8 +41,8 @@ MESSAGE_CHARACTERS = 300
 @dataclass
 class Upstream:
     """Where a worker's requests go, and how they were answered since `Relay.point`. `statuses`: HTTP status -> count;
-    0 counts requests that the endpoint did not answer. `refusal`: what it said to the first request that it refused.
-    `was_cut`: its last answer broke off in the middle."""
+    0 counts requests that the endpoint did not answer. `refusal`: what it said to the last request to the model, if it
+    refused it. `was_cut`: its last answer broke off in the middle."""
 
     base_url: str
     key: str | None
@@ -89,7 +93,7 @@ class Relay:
 
     async def listen(self) -> None:
         timeout = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_S)
-        self.client = aiohttp.ClientSession(timeout=timeout, auto_decompress=False, trust_env=True)
+        self.client = aiohttp.ClientSession(timeout=timeout, trust_env=True)  # bodies are passed on unpacked
         for worker in range(self.workers):
             app = web.Application(client_max_size=MOST_BYTES)
             app.router.add_route("*", "/{path:.*}", self.handler(worker))
@@ -138,13 +142,15 @@ class Relay:
             upstream.statuses[response.status] += 1
             if response.status >= FAILED:  # some servers repeat the key of a request
                 content = upstream.secrets.shown(await response.read())
-                if response.status in REFUSALS and upstream.refusal is None:
+                is_refusal = response.status in REFUSALS and request.path.endswith(ANSWERS)
+                if is_refusal:
                     text = flat(content.decode("utf-8", "replace"))[:MESSAGE_CHARACTERS]
                     upstream.refusal = f"HTTP {response.status}: {text}"
                 passed_on = {"Retry-After": wait} if (wait := response.headers.get("Retry-After")) else None
                 return web.Response(
                     status=response.status, body=content, content_type=response.content_type, headers=passed_on
                 )
+            upstream.refusal = None
             return await self.stream(request, response, upstream)
 
     async def stream(
@@ -159,7 +165,7 @@ class Relay:
         try:
             async for piece in response.content.iter_any():
                 has_ended = has_ended or END_OF_ANSWER.search(last + piece) is not None
-                last = piece[-LONGEST_END:]
+                last = (last + piece)[-LONGEST_END:]
                 await answer.write(piece)
         except aiohttp.ClientError:
             has_ended = False

@@ -5,27 +5,24 @@ import queue
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pydantic import BaseModel, ConfigDict, ValidationError
-
 from openclawbench.base.terminal import flat
+from openclawbench.collect.collection import CollectedSession, Collection
 from openclawbench.collect.forecast import Forecast, Measured, totals
 from openclawbench.collect.openclaw import OpenClaw
-from openclawbench.collect.plan import SCRIPTED, Plan, PlannedSession
+from openclawbench.collect.plan import SCRIPTED, Plan, PlannedSession, SourceModel
 from openclawbench.collect.serve import CALLS
 from openclawbench.collect.worker import Ended, Surroundings, Worker
-from openclawbench.errors import BudgetReached, CollectionStopped, DataFolderLocked, UnreadableInput, UsageError
+from openclawbench.errors import BudgetReached, CollectionStopped, UsageError
 from openclawbench.judge.transport.secrets import is_strong
 from openclawbench.rules.asking import AskingRules
-from openclawbench.storage import append_log
 from openclawbench.storage.data_folder import write_atomic
-from openclawbench.storage.file_lock import file_lock
 
 if TYPE_CHECKING:
     from openclawbench.collect.scripted_endpoint import ScriptedEndpoint
@@ -38,39 +35,6 @@ HOLDS_KEY = (
     "run the same command again"
 )
 PAUSE_S = 2.0  # before another try, doubled each time
-
-
-class CollectedSession(BaseModel):
-    """A line of collect/sessions.jsonl: how a planned session ended. The last line of a session counts."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-    source_model: str
-    planned: str  # <task_id>-a<attempt>
-    digest: str  # of what was planned
-    session: str | None  # id and file stem of what was recorded; null where nothing was
-    task_id: str
-    subset: str
-    attempt: int
-    mode: str
-    status: str  # collected | infra_error
-    error: str | None
-    earlier_errors: list[str]  # of the tries before the last
-    wall_s: float
-    tokens_in: int
-    tokens_cached: int
-    tokens_out: int
-    usd: float
-    tool_calls: int
-    requests: int  # of the last try, that reached the endpoint or failed on the way
-    rate_limited: int  # of these, answered with HTTP 429
-    sha256: str | None
-    plan: str  # digest of the plan
-    openclaw: str
-    network: str  # endpoint: the agent reached nothing else; open: it had this machine's network
-    evaluator: str
-    endpoint_host: str
-    model: str
-    parameters: dict[str, Any]
 
 
 @dataclass
@@ -97,6 +61,7 @@ class Progress:
     def add(self, row: CollectedSession) -> None:
         """A session has ended."""
         self.spend(row)
+        measure(self.measured, row)
         if row.status == "collected":
             self.done += 1
             self.left[row.source_model, row.subset] -= 1
@@ -107,53 +72,11 @@ class Progress:
         """Count what a session took, of this run or of an earlier one."""
         self.usd += row.usd
         self.tokens += row.tokens_in + row.tokens_out
-        if row.status == "collected":
-            self.measured.add(row.source_model, row.subset, row.wall_s, row.tokens_in + row.tokens_out, row.usd)
 
     def totals(self) -> dict[str, Any]:
         """What is left will take, as forecast.totals says."""
         forecasts = [self.measured.forecast(*pair, left) for pair, left in self.left.items() if left]
         return totals(forecasts, self.concurrency)
-
-
-class Collection:
-    """The folder of a collection: plan.json, sessions.jsonl, sessions/<source_model>/<session>.jsonl, homes/, logs/."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder.absolute()
-        self.log = self.folder / "sessions.jsonl"
-
-    def rows(self) -> Iterator[CollectedSession]:
-        """Every line of the log, in its order. A last line that a kill cut off does not count."""
-        if not self.log.exists():
-            return
-        for number, line in enumerate(append_log.read(self.log).split(b"\n"), 1):
-            if not line:
-                continue
-            try:
-                yield CollectedSession.model_validate_json(line)
-            except ValidationError as error:
-                problem = f"{self.log}: line {number}: is not a line of this file: {flat(str(error))[:200]}"
-                raise UnreadableInput(f"{problem}. Remove it: the session is made again.") from error
-
-    def ended(self) -> dict[tuple[str, str], CollectedSession]:
-        """(source model, planned session) -> how it ended last."""
-        return {(row.source_model, row.planned): row for row in self.rows()}
-
-    def append(self, row: CollectedSession) -> None:
-        """Add a line, on disk when this returns."""
-        append_log.append(self.log, [row.model_dump_json().encode() + b"\n"])
-
-    def session_file(self, source_model: str, session: str, kind: str = "jsonl") -> Path:
-        """Where the records of a session are kept, or (`calls.jsonl`) the calls that reached its MCP server."""
-        return self.folder / "sessions" / source_model / f"{session}.{kind}"
-
-    @contextmanager
-    def locked(self) -> Iterator[None]:
-        """Only one run at a time."""
-        held = DataFolderLocked(f"{self.folder}: another run collects here. Wait for it, or end it.")
-        with file_lock(self.folder / "run.lock", self.folder, held, UnreadableInput, "Make the folder writable."):
-            yield
 
 
 @dataclass(frozen=True)
@@ -215,7 +138,8 @@ def collect(
         progress.done = progress.begun_with = progress.total - len(remaining)
         progress.left = Counter((planned.source_model.name, planned.task.subset) for planned in remaining)
         for row in collection.rows():
-            progress.spend(row)
+            progress.spend(repriced(row, plan))
+        progress.measured = measured_of(ended.values(), plan)
         on_progress(progress, None)
         is_scripted = any(planned.source_model.base_url == SCRIPTED for planned in remaining)
         scripted = scripted_endpoint() if is_scripted else nullcontext()
@@ -371,9 +295,14 @@ def without_key(ended: Ended, key: str | None) -> Ended:
     """The same, but for a session in which the key of its endpoint stands: of that nothing is kept. A key that a text
     may hold by chance ("EMPTY") is not looked for."""
     is_strong_key = key is not None and is_strong(key, AskingRules.load().secret)
-    if not is_strong_key or ended.content is None or key is None or key.encode() not in ended.content + ended.journal:
+    if not is_strong_key or not holds_key(key, ended.content or b"", ended.journal):
         return ended
     return replace(ended, error=HOLDS_KEY, content=None, journal=b"")
+
+
+def holds_key(key: str | None, content: bytes, journal: bytes) -> bool:
+    """Whether the key stands in the records of a session or in the calls that its agent made."""
+    return key is not None and (key.encode() in content or key.encode() in journal)
 
 
 def amounts(ended: Ended, planned: PlannedSession) -> tuple[int, int, int, float]:
@@ -381,16 +310,41 @@ def amounts(ended: Ended, planned: PlannedSession) -> tuple[int, int, int, float
     read, source = ended.read, planned.source_model
     if read is None:
         return 0, 0, 0, 0.0
-    fresh = read.tokens_in - read.tokens_cached
-    millionths = fresh * source.price_in + read.tokens_cached * source.price_cached + read.tokens_out * source.price_out
-    return read.tokens_in, read.tokens_cached, read.tokens_out, millionths / 1e6
+    tokens = read.tokens_in, read.tokens_cached, read.tokens_out
+    return *tokens, cost_usd(source, *tokens)
+
+
+def cost_usd(source: SourceModel, tokens_in: float, tokens_cached: float, tokens_out: float) -> float:
+    """USD of tokens; the cached ones are among those in."""
+    fresh = tokens_in - tokens_cached
+    return (fresh * source.price_in + tokens_cached * source.price_cached + tokens_out * source.price_out) / 1e6
 
 
 def forecasts_of(collection: Collection, plan: Plan) -> list[Forecast]:
     """What each source model and category that is left will take. Rows of a session that the infrastructure ended, and
     that was made again, do not count."""
-    ended, measured = collection.ended(), Measured()
-    for row in ended.values():
-        if row.status == "collected":
-            measured.add(row.source_model, row.subset, row.wall_s, row.tokens_in + row.tokens_out, row.usd)
-    return measured.forecasts(left_of(plan, ended))
+    ended = collection.ended()
+    return measured_of(ended.values(), plan).forecasts(left_of(plan, ended))
+
+
+def measured_of(rows: Iterable[CollectedSession], plan: Plan) -> Measured:
+    """What sessions took, at the prices of the plan."""
+    measured = Measured()
+    for row in rows:
+        measure(measured, repriced(row, plan))
+    return measured
+
+
+def measure(measured: Measured, row: CollectedSession) -> None:
+    """Count a session that was collected; one that the infrastructure ended says nothing."""
+    if row.status == "collected":
+        measured.add(row.source_model, row.subset, row.wall_s, row.tokens_in + row.tokens_out, row.usd)
+
+
+def repriced(row: CollectedSession, plan: Plan) -> CollectedSession:
+    """The same, at the prices that its source model has in the plan: they may have been named later."""
+    source = next((source for source in plan.source_models if source.name == row.source_model), None)
+    if source is None:
+        return row
+    usd = cost_usd(source, row.tokens_in, row.tokens_cached, row.tokens_out)
+    return row.model_copy(update={"usd": round(usd, 6)})

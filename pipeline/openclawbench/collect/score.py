@@ -8,18 +8,23 @@ from typing import Any
 from openclawbench.collect.bfcl import run_bfcl
 from openclawbench.collect.convert import Converted
 
+OVERVIEWS = "data_*.csv"  # of all models of a tree, which the evaluator writes beside their scores
+
 
 def score(converted: Converted, bfcl: Path) -> tuple[str, list[dict[str, Any]]]:
-    """Make score/ beside result/ in every tree anew. (version of bfcl-eval, a row for each file of scores)
+    """Make the scores of what was converted anew. (version of bfcl-eval, a row for each file of scores)
 
     Rows: attempt, source_model, subset, scored, passed, infra_errors. `passed` is null where the infrastructure ended a
     session: the evaluator's count is then wrong, and `fuse` counts anew. UsageError where the evaluator cannot run.
     """
     version, rows = "", []
     for root, models in sorted(converted.trees.items()):
-        shutil.rmtree(root / "score", ignore_errors=True)
+        for model in models:
+            shutil.rmtree(root / "score" / model, ignore_errors=True)
+        tables_before = set((root / "score").glob(OVERVIEWS))
         version = run_bfcl(bfcl, "bfcl_score.py", {"root": str(root.absolute()), "models": models})["version"]
-        for path in sorted((root / "score").rglob("BFCL_v4_*_score.json")):
+        paths = [path for model in models for path in (root / "score" / model).rglob("BFCL_v4_*_score.json")]
+        for path in sorted(paths):
             with path.open(encoding="utf-8") as file:
                 header = json.loads(file.readline())
             source_model = path.relative_to(root / "score").parts[0]
@@ -37,6 +42,6 @@ def score(converted: Converted, bfcl: Path) -> tuple[str, list[dict[str, Any]]]:
                 }
             )
         shutil.rmtree(root / ".file_locks", ignore_errors=True)
-        for table in (root / "score").glob("data_*.csv"):
+        for table in set((root / "score").glob(OVERVIEWS)) - tables_before:
             table.unlink()
     return version, rows

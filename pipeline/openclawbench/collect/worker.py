@@ -197,8 +197,9 @@ class Worker:
         make_home(self.home, source, self.state, self.surroundings.openclaw.version)
 
     def remove_homes(self) -> None:
-        """Of a process that has ended."""
+        """Of a process that has ended, and the last task with its calls."""
         shutil.rmtree(self.homes, ignore_errors=True)
+        shutil.rmtree(self.state, ignore_errors=True)
 
     def begin(self, planned: PlannedSession) -> None:
         """Put the task where the MCP server looks for it, and make its home: a name without meaning, since the agent

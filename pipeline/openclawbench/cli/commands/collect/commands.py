@@ -22,9 +22,9 @@ from openclawbench.rules.asking import AskingRules
 from openclawbench.storage.data_folder import DataFolder
 
 if TYPE_CHECKING:
+    from openclawbench.collect.collection import Collection
     from openclawbench.collect.convert import Converted
     from openclawbench.collect.forecast import Forecast
-    from openclawbench.collect.run import Collection
 
 app = typer.Typer(
     help="From BFCL tasks to scored sessions: plan, real OpenClaw agents, BFCL's evaluator.", no_args_is_help=True
@@ -257,7 +257,7 @@ def print_converted(converted: "Converted", folders: tuple[Path, Path]) -> None:
 
 def opened(data: Path) -> "tuple[Collection, Plan]":
     """The collection of a data folder and its plan."""
-    from openclawbench.collect.run import Collection
+    from openclawbench.collect.collection import Collection
 
     folder = DataFolder(data).root / FOLDER
     return Collection(folder), read_plan(folder)

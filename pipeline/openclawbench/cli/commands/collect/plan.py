@@ -16,6 +16,7 @@ from openclawbench.collect.plan import (
     OWN_TOOLS,
     SCRIPTED,
     Plan,
+    PlannedSession,
     planned_task,
     read_plan,
     sampled,
@@ -134,23 +135,29 @@ def plan(
 
 def stored(collection_plan: Plan, folder: Path, replaces: bool) -> Path:
     """Write the plan. UsageError where another was begun and is not to be replaced."""
-    from openclawbench.collect.run import Collection, left_of
+    from openclawbench.collect.collection import Collection
+    from openclawbench.collect.run import left_of
 
     collection = Collection(folder)
     with collection.locked():  # never under a run, which goes by the plan it read
         former = plan_before(folder)
         if former is not None and former.digest != collection_plan.digest and collection.log.exists():
-            ended = collection.ended()
-            collected = former.size - len(left_of(former, ended))
-            again = collection_plan.size - len(left_of(collection_plan, ended))
-            if not replaces and again < collected:
+            remaining = {key_of(planned) for planned in left_of(former, collection.ended())}
+            collected = {key_of(planned) for planned in former.sessions()} - remaining
+            both = collected & {key_of(planned) for planned in collection_plan.sessions()}
+            if not replaces and both != collected:
                 raise UsageError(
-                    f"{folder / FILE}: is a plan of {pluralize(former.size, 'session')}, of which {collected} are "
-                    f"collected; {again} of them are in the new plan, too, and would not be made again. --replace puts "
+                    f"{folder / FILE}: is a plan of {pluralize(former.size, 'session')}, of which {len(collected)} are "
+                    f"collected; {len(both)} of them are in the new plan, too, and are not made again. --replace puts "
                     "the new plan in its place (the next conversion takes the others out of raw/), another --data "
                     "keeps both."
                 )
         return write_plan(folder, collection_plan)
+
+
+def key_of(planned: PlannedSession) -> tuple[str, str, str]:
+    """What tells planned sessions apart, in every plan of a folder."""
+    return planned.source_model.name, planned.name, planned.digest
 
 
 def plan_before(folder: Path) -> Plan | None:
@@ -179,7 +186,9 @@ def models_of(sources: Path | None, options: dict[str, Any]) -> list[dict[str, A
     """The source models as data, from a file or from the options; each mode is a source model of its own."""
     if sources is not None:
         if options:
-            raise UsageError(f"--{next(iter(options))}: the source models are those of {sources}. Say it there.")
+            raise UsageError(
+                f"--{next(iter(options)).replace('_', '-')}: the source models are those of {sources}. Say it there."
+            )
         return in_file(sources)
     mode = options.pop("mode", "functions")
     if mode not in MODES:
@@ -205,6 +214,8 @@ def in_file(path: Path) -> list[dict[str, Any]]:
         entries = tomllib.loads(path.read_text(encoding="utf-8"))["source_model"]
     except (OSError, ValueError, KeyError) as error:
         raise UsageError(f"{path}: is not a TOML file with [[source_model]] tables: {error}. Correct it.") from error
+    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
+        raise UsageError(f"{path}: source_model is not a list of tables. Write [[source_model]] with two brackets.")
     for number, entry in enumerate(entries, 1):
         if "base_url" not in entry:
             raise UsageError(

@@ -6,7 +6,8 @@ from openclawbench.base.terminal import safe
 from openclawbench.cli.progress import ConsoleBar
 
 if TYPE_CHECKING:
-    from openclawbench.collect.run import CollectedSession, Progress
+    from openclawbench.collect.collection import CollectedSession
+    from openclawbench.collect.run import Progress
 
 
 class CollectProgress(ConsoleBar):

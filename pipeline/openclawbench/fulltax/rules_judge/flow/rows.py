@@ -176,7 +176,7 @@ def own_tokens(outlier: Record, row: list[Record]) -> frozenset[str]:
     """Words and numbers that one member has and no other, without its own number."""
     others = frozenset.union(*(record.tokens for record in row if record is not outlier))
     return frozenset(
-        token for token in outlier.tokens - others if not token.isdigit() or int(token) != outlier.order[-1]
+        token for token in outlier.tokens - others if not token.isdecimal() or int(token) != outlier.order[-1]
     )
 
 
@@ -255,7 +255,7 @@ def reckoned_among_read(trace: Trace) -> Iterator[Trigger]:
 def totals_without_a_row(trace: Trace) -> Iterator[Trigger]:
     """The last line of a written table gives the sum of its rows but for one, which is no sum itself."""
     for step, text, _ in commitments(trace):
-        lines = [[numbers for _, numbers in figures(line)] for line in text.splitlines()]
+        lines = [[numbers for _, numbers in figures(line) if numbers] for line in text.splitlines()]
         values = [max(own[0]) for own in lines if len(own) == 1]
         if len(values) <= LEAST_MEMBERS - 1 or any(len(own) > 1 for own in lines):
             continue

@@ -178,7 +178,7 @@ class ParquetRows:
         """The next row of the Parquet file; None if there is none, or it cannot be read, which `finish` reports."""
         try:
             return next(self.rows, None)
-        except (pa.ArrowException, OSError):
+        except (pa.ArrowException, OSError, ValueError):  # ValueError: a text that is not UTF-8
             self.same = False
             return None
 
