@@ -56,7 +56,10 @@ def prefix(raw: Path, store: Store) -> str:
 
 
 def parts(found: dict[str, bytes]) -> dict[str, bytes]:
-    return {name: content for name, content in found.items() if name.endswith(".parquet")}
+    """Parts of tables. The saved scan is not one: it says where the raw folder is."""
+    return {
+        name: content for name, content in found.items() if name.endswith(".parquet") and not name.startswith("scan")
+    }
 
 
 def says_a_key(folder: Path, *texts: str) -> bool:

@@ -11,7 +11,7 @@ from openclawbench.construct.normalize.normalize import normalize
 from openclawbench.intake.intake import take_in
 from openclawbench.intake.licenses import card_of, license_of
 from openclawbench.records.session import FileOutcome, RunManifestRow, SourceFile, Trajectory
-from openclawbench.release.writer.provenance import input_files, licenses_of_inputs
+from openclawbench.release.writer.provenance import input_files, license_counts, stated_licenses
 from openclawbench.rules.normalize import NormalizeRules
 from openclawbench.rules.tables import TableRules
 from openclawbench.storage.data_folder import DataFolder
@@ -115,5 +115,5 @@ def test_provenance_states_the_licences(tmp_path: Path) -> None:
     intake = take_in(DataFolder(tmp_path / "data"), tmp_path / "raw", None, False, accept_noncommercial=True)
     inputs = [entry.model_copy(update={"disposition": "trajectory"}) for entry in input_files(intake)]
     assert [entry.license for entry in inputs] == ["cc-by-nc-4.0", None]
-    stated = licenses_of_inputs(inputs)
+    stated = stated_licenses(license_counts(inputs))
     assert [(one.name, one.title) for one in stated] == [("cc-by-nc-4.0", "1 session, as their source states it")]

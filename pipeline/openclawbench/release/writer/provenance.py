@@ -232,7 +232,7 @@ def data_package(root: Path, digests: Mapping[str, str], origin: MadeFrom, rules
         name=rules.dataset.name,
         version=rules.dataset.version,
         description=rules.dataset.description,
-        licenses=licenses(rules.dataset) + licenses_of_inputs(origin.inputs),
+        licenses=licenses(rules.dataset) + stated_licenses(license_counts(origin.inputs)),
         resources=resources(root, digests),
         provenance=origin,
     )
@@ -244,11 +244,15 @@ def licenses(dataset: Dataset) -> list[License]:
     return [*data, CODE_LICENSE]
 
 
-def licenses_of_inputs(inputs: Iterable[InputFile]) -> list[License]:
+def license_counts(inputs: Iterable[InputFile]) -> Counter[str]:
+    """Licence -> number of the trajectories that it is stated for."""
+    return Counter(entry.license for entry in inputs if entry.license and entry.disposition == "trajectory")
+
+
+def stated_licenses(counts: Counter[str]) -> list[License]:
     """The licences that are stated for the sessions of a release, each with the number of its trajectories."""
-    stated = Counter(entry.license for entry in inputs if entry.license and entry.disposition == "trajectory")
     return [
-        License(name=name, title=f"{pluralize(count, 'session')}{AS_STATED}") for name, count in sorted(stated.items())
+        License(name=name, title=f"{pluralize(count, 'session')}{AS_STATED}") for name, count in sorted(counts.items())
     ]
 
 

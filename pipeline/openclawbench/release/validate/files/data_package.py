@@ -22,7 +22,7 @@ from openclawbench.release.validate.findings import Findings
 from openclawbench.release.validate.recompute.rules_in_force import RulesInForce
 from openclawbench.release.validate.records.key_tables import KeyCounts, side_by_side
 from openclawbench.release.validate.records.record_digest import Records
-from openclawbench.release.writer.provenance import NAME, data_package, resources
+from openclawbench.release.writer.provenance import NAME, data_package, license_counts, resources, stated_licenses
 from openclawbench.reports.measures import NO_INTERVAL, proportion
 
 AFTER = (NAME, README, CROISSANT)  # written when the others are there
@@ -47,10 +47,12 @@ def read_package(root: Path, findings: Findings) -> DataPackage | None:
 
 
 class Inputs:
-    """What is kept of the inputs that a package names: how many became each record, and what is wrong with them."""
+    """What is kept of the inputs that a package names: how many became each record, the licences that are stated for
+    them, and what is wrong with them."""
 
     def __init__(self, connection: sqlite3.Connection, provenance: MadeFrom) -> None:
         self.of_record, self.findings = KeyCounts(connection, "inputs"), Findings()
+        self.licenses = license_counts(provenance.inputs)
         for input_file in provenance.inputs:
             self.add(input_file)
 
@@ -96,7 +98,7 @@ def check_data_package(
     check_made_from(package.provenance, digests, records, findings)
     check_inputs(inputs, records, findings)
     if in_force is not None:
-        check_dataset(root, package, in_force, findings)
+        check_dataset(root, package, inputs, in_force, findings)
         check_judges(in_force, passes, findings)
 
 
@@ -147,13 +149,14 @@ def check_inputs(inputs: Inputs, records: Records, findings: Findings) -> None:
             findings.add("inputs", NAME, message)
 
 
-def check_dataset(root: Path, package: DataPackage, in_force: RulesInForce, findings: Findings) -> None:
-    """Name, version, description and licences agree with the settings."""
+def check_dataset(root: Path, package: DataPackage, inputs: Inputs, in_force: RulesInForce, findings: Findings) -> None:
+    """Name, version, description and licences agree with the settings and the inputs."""
     try:
         expected = data_package(root, {}, package.provenance, in_force.rules(PublishRules))
     except InvalidRules as error:
         findings.add("rules", PublishRules.FILE, f"cannot be used: {error}")
         return
+    expected = expected.model_copy(update={"licenses": [*expected.licenses, *stated_licenses(inputs.licenses)]})
     left_out = {"resources", "provenance"}
     compare(package.model_dump(exclude=left_out), expected.model_dump(exclude=left_out), NAME, "datapackage", findings)
 
