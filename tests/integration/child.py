@@ -23,7 +23,7 @@ SMALL = {
     "scripted-a": [
         "2026.2.1-tool-errors",
         "2026.2.1-unknown-tool",
-        "2026.4.15-exec-background",
+        "2026.6.11-hedge-in-thinking",
         "2026.4.15-memory-write",
         "2026.4.15-parallel-tools",
         "2026.4.15-spoofed-tool-text",

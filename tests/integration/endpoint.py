@@ -74,8 +74,8 @@ class Endpoint:
             "paid": dict(self.paid),
             "received": dict(self.received),
             "times": self.times,
-            "bodies": self.bodies[:50],
-            "headers": self.headers[:50],
+            "bodies": self.bodies[:200],
+            "headers": self.headers[:200],
             "busy": self.busy,
             "most_in_flight": self.most_in_flight,
             "batches": list(self.batches.values()),
@@ -95,7 +95,7 @@ class Endpoint:
         body = json.loads(raw)
         digest = hashlib.sha256(json.dumps(body["messages"]).encode()).hexdigest()
         self.times.append(time.monotonic())
-        if len(self.bodies) < 50:
+        if len(self.bodies) < 200:
             self.bodies.append(body)
             self.headers.append(dict(request.headers))
         if refused := self.refusal(body, request):

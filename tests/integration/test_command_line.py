@@ -108,7 +108,7 @@ def calls(small: Ran, nasty: Path, out: Path) -> dict[str, Ended]:
             "trace": ["trace", full_id(small, UNICODE_SESSION), "1", *on],
             "trace_all": ["trace", UNICODE_SESSION, *on],
             "trace_no_step": ["trace", UNICODE_SESSION, "99", *on],
-            "show": ["show", "scripted-a/2026.4.15-spoofed-tool-text", *on],
+            "show": ["show", "scripted-a/2026.6.11-hedge-in-thinking", *on],
             "unknown_id": ["show", "no-such-session", *on],
             "ambiguous_id": ["show", "2026.", *on],
             "nasty_show": ["show", nasty_id, "--full", "--data", nasty],
@@ -218,10 +218,10 @@ def test_a_file_that_changed_is_not_traced(small: Ran, tmp_path: Path) -> None:
 def test_show_prints_steps_label_and_marked_evidence(calls: dict[str, Ended]) -> None:
     shown = calls["show"].text
     assert calls["show"].status == 0
-    assert "┃ step 1  reply" in shown
+    assert "┃ step 2  reply" in shown
     assert "◀ earliest_recoverable_onset" in shown
-    assert "»I ran the tests: all 12 passed.«" in shown
-    assert "anomalous weak_evidence_commitment" in shown
+    assert "»I can't verify the key without a Windows machine, I only know it from memory.«" in shown
+    assert "anomalous capability_gap_overcommitment" in shown
     assert re.search(r"^ +judge +rules", shown, re.MULTILINE)
     for line in (r"trace +\d+ steps?, \d+ turns?, \d+ tool calls?, ", r"ended +\w+, stop reason: ", "used +tokens: "):
         assert re.search(rf"^  {line}", shown, re.MULTILINE)

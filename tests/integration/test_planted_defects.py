@@ -296,10 +296,10 @@ OF_RECORDS: dict[str, tuple[Plant, str, str]] = {
         "derived|vocabulary",
         "recoverability",
     ),
-    "a span that begins later": (
-        record(long_one, lambda r: r["segment_spans"][0].update(start_step=2)),
+    "a span that begins earlier": (
+        record(long_one, lambda r: r["segment_spans"][0].update(start_step=1)),
         "derived",
-        r"segment_spans\[0\]/start_step is 2",
+        r"segment_spans\[0\]/start_step is 1",
     ),
     "a span more": (
         record(long_one, lambda r: r["segment_spans"].append(dict(r["segment_spans"][0], end_step=1))),
@@ -307,9 +307,9 @@ OF_RECORDS: dict[str, tuple[Plant, str, str]] = {
         r"segment_spans\[1\]",
     ),
     "an onset that stage B2 did not say": (
-        record(long_one, lambda r: r.update(earliest_recoverable_onset=2)),
+        record(long_one, lambda r: r.update(earliest_recoverable_onset=1)),
         "derived",
-        "earliest_recoverable_onset is 2",
+        "earliest_recoverable_onset is 1",
     ),
     "an onset that is gone": (
         record(long_one, lambda r: r.update(earliest_harmful_onset=None)),
@@ -369,7 +369,7 @@ OF_RECORDS: dict[str, tuple[Plant, str, str]] = {
         "response_text is .* the embedded judge gives",
     ),
     "another text of an answer": (
-        answer(anomalous, "b2", lambda r: r.update(response_text=r["response_text"].replace('"medium"', '"low"'))),
+        answer(anomalous, "b2", lambda r: r.update(response_text=r["response_text"].replace('"low"', '"medium"'))),
         "derived",
         "response_text|parsed",
     ),
@@ -797,7 +797,7 @@ def one_record(raw: Path) -> None:
 
 
 def no_anomaly(raw: Path) -> None:
-    (raw / "scripted-a" / "2026.4.15-spoofed-tool-text.jsonl").unlink()
+    (raw / "scripted-a" / "2026.6.11-hedge-in-thinking.jsonl").unlink()
     (raw / "scripted-b" / "2026.4.15-subagent-spawn.jsonl").unlink()
 
 

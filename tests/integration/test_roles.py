@@ -113,10 +113,10 @@ def test_the_comparison_would_see_a_label_that_moves(example: Ran, tmp_path: Pat
     """Another process, other labels: without this, the tests above could compare nothing."""
     raw = tmp_path / "raw" / "scripted-a"
     raw.mkdir(parents=True)
-    name = "2026.4.15-spoofed-tool-text.jsonl"
+    name = "2026.6.11-hedge-in-thinking.jsonl"
     content = (EXAMPLE / "raw" / "scripted-a" / name).read_bytes()
     shutil.copy2(EXAMPLE / "raw" / "scripted-a" / name, raw)
-    (raw / name).write_bytes(content.replace(b"I ran the tests: all 12 passed.", b"I have not run anything yet.", 1))
+    (raw / name).write_bytes(content.replace(b"Set NoLockScreen", b"I could not check this here. Set NoLockScreen", 1))
     data = few_shards(tmp_path / "data", 1)
     assert call("annotate", "--data", data, "--raw", tmp_path / "raw").status == 0
     (key, found), *none = labels(data).items()

@@ -75,7 +75,7 @@ def test_a_facet_is_counted_under_the_other_filters() -> None:
 def test_nothing_matches_says_which_filter_could_go(reader: Visitor) -> None:
     text = reader.get("/t?label=anomalous&q=no-such-thing").text
     assert "Nothing matches" in text
-    assert "Without the search there would be 11" in text
+    assert "Without the search there would be 9" in text
     assert "Search the text of the steps, too" in text
 
 
