@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from child import Ran, call, files, table
+from child import EXAMPLE, Ran, call, files, table
 
 pytestmark = pytest.mark.slow
 
@@ -248,8 +248,11 @@ def test_both_audits_stand_beside_each_other(audited: Path) -> None:
     assert call("audit", "report", "calibration", "--data", audited, "--json").json["report"] == "calibration_audit"
 
 
-def test_wrong_use_of_the_calibration_is_one_sentence(small: Ran, tmp_path: Path) -> None:
+def test_wrong_use_of_the_calibration_is_one_sentence(tmp_path: Path) -> None:
     nothing = call("audit", "sample-calibration", "--data", tmp_path)
     assert (nothing.status, "so it is not a release" in nothing.err) == (2, True)
-    empty = call("audit", "sample-calibration", "--release", small.data / "release", "--data", tmp_path)
-    assert (empty.status, "the calibration pool is empty" in empty.err) == (2, True)
+    (tmp_path / "raw" / "m").mkdir(parents=True)
+    shutil.copy(EXAMPLE / "raw" / "scripted-a" / "2026.4.15-unicode.jsonl", tmp_path / "raw" / "m")
+    assert call("run", "--raw", tmp_path / "raw", "--data", tmp_path / "no_outcome").status == 0
+    empty = call("audit", "sample-calibration", "--release", tmp_path / "no_outcome" / "release", "--data", tmp_path)
+    assert (empty.status, "no trajectory has the outcome pass" in empty.err) == (2, True)
