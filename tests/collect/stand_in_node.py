@@ -55,8 +55,8 @@ for line in sys.stdin:
         call = {"type": "toolCall", "id": "c1", "name": "b__add", "arguments": {"a": 1, "b": 2}}
         text += message("assistant", content=[call], stopReason="toolUse", usage=usage)
         text += message("toolResult", toolCallId="c1", toolName="b__add", content=[{"type": "text", "text": "3"}])
-        said = os.environ["ENDPOINT_KEY"] if "leak" in words else f"Done with {KEY}." if "key" in words else "Done."
-        text += message("assistant", content=[{"type": "text", "text": said}], stopReason="stop", usage=usage)
+        answer = os.environ["ENDPOINT_KEY"] if "leak" in words else f"Done with {KEY}." if "key" in words else "Done."
+        text += message("assistant", content=[{"type": "text", "text": answer}], stopReason="stop", usage=usage)
     if "lost" not in words:
         (sessions / f"{task['session']}.jsonl").write_text(text)
     say({"session": task["session"], "runs": [{"turn": 0, "error": None}]})

@@ -96,9 +96,9 @@ def test_a_plan_that_was_begun_is_not_replaced_by_accident(plan: Any, tmp_path: 
     assert plan("simple_python_0", "parallel_0", "multi_turn_base_0").returncode == 0  # nothing of it is lost
     assert plan("simple_python_0", "parallel_0").returncode == 0
     ended = plan("parallel_0", "parallel_1")
-    said = " ".join(ended.stderr.split())
+    stderr = " ".join(ended.stderr.split())
     assert (ended.returncode, tasks_of(tmp_path)) == (2, ["simple_python_0", "parallel_0"])
-    assert "is a plan of 2 sessions, of which 2 are collected; 1 of them are in the new plan" in said
+    assert "is a plan of 2 sessions, of which 2 are collected; 1 of them are in the new plan" in stderr
     assert plan("parallel_0", "parallel_1", "--replace").returncode == 0
     forecast = json.loads(plan("--dry-run", "--json", verb="run").stdout)
     assert (forecast["left"], [row["basis"] for row in forecast["rows"]]) == (1, ["measured"])

@@ -201,15 +201,15 @@ def test_sigterm_ends_a_run_as_ctrl_c_does(tmp_path: Path, installed: dict[str, 
 
 def processes_in(folder: Path) -> list[str]:
     """Ids of processes whose HOME is there."""
-    found = []
+    ids = []
     for place in Path("/proc").glob("[0-9]*"):
         try:
             variables = (place / "environ").read_bytes()
         except OSError:
             continue
         if f"HOME={folder}".encode() in variables:
-            found.append(place.name)
-    return found
+            ids.append(place.name)
+    return ids
 
 
 def test_a_line_that_a_kill_cut_off_is_made_again_and_in_nobodys_way(tmp_path: Path, installed: dict[str, str]) -> None:

@@ -1,6 +1,6 @@
 """The folder of a collection, and how its sessions ended."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -68,7 +68,7 @@ class Collection:
 
     def ended(self) -> dict[tuple[str, str], CollectedSession]:
         """(source model, planned session) -> how it ended last."""
-        return {(row.source_model, row.planned): row for row in self.rows()}
+        return last_rows(self.rows())
 
     def append(self, row: CollectedSession) -> None:
         """Add a line, on disk when this returns."""
@@ -84,3 +84,8 @@ class Collection:
         held = DataFolderLocked(f"{self.folder}: another run collects here. Wait for it, or end it.")
         with file_lock(self.folder / "run.lock", self.folder, held, UnreadableInput, "Make the folder writable."):
             yield
+
+
+def last_rows(rows: Iterable[CollectedSession]) -> dict[tuple[str, str], CollectedSession]:
+    """(source model, planned session) -> its last line."""
+    return {(row.source_model, row.planned): row for row in rows}

@@ -9,10 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from openclawbench.collect.collection import CollectedSession, Collection
-from openclawbench.collect.plan import Plan, PlannedSession
+from openclawbench.collect.collection import CollectedSession, Collection, last_rows
+from openclawbench.collect.plan import Plan, PlannedSession, secret_of
 from openclawbench.collect.recorded_session import bfcl_result, read_session
-from openclawbench.collect.run import holds_key
 from openclawbench.collect.serve import CALLS
 from openclawbench.errors import UnreadableInput
 from openclawbench.release.privacy.detect import Detector
@@ -51,7 +50,7 @@ def convert(collection: Collection, plan: Plan, raw: Path, oracle: Path, keys: M
     keeps it, and a release that holds it is refused unless privacy.toml says otherwise.
     """
     rows = list(collection.rows())
-    ended = {(row.source_model, row.planned): row for row in rows}
+    ended = last_rows(rows)
     converted, detector = Converted(), Detector(PrivacyRules.load())
     manifest: list[dict[str, Any]] = []
     provenance: list[dict[str, Any]] = []
@@ -63,7 +62,8 @@ def convert(collection: Collection, plan: Plan, raw: Path, oracle: Path, keys: M
             continue
         content = None if row.session is None else content_of(collection, row)
         calls = calls_of(collection, row)
-        if content is not None and holds_key(keys.get(row.source_model), content, calls):
+        secret = secret_of(keys.get(row.source_model))
+        if content is not None and (secret.are_in(content) or secret.are_in(calls)):
             converted.left_out += 1
             converted.notes.append(
                 f"{row.source_model}/{row.session}: holds the key of its endpoint and is left out. Take its line out "
@@ -199,15 +199,16 @@ def remove_stale(
 ) -> None:
     """Remove what an earlier conversion wrote and this one did not. `rows`: whatever was ever collected here;
     `present`: (source model, session) that is in the raw folder now; `results`: (root, source model, subset) likewise.
-    A file that is no longer what was collected is someone's work: it stays, and is noted."""
+    A file that differs from what was collected is someone's work: it stays, and is noted."""
+    digests: defaultdict[tuple[str, str], set[str | None]] = defaultdict(set)
     for row in rows:
-        if row.session is None or (row.source_model, row.session) in present:
-            continue
-        path = raw / row.source_model / f"{row.session}.jsonl"
+        if row.session is not None and (row.source_model, row.session) not in present:
+            digests[row.source_model, row.session].add(row.sha256)
+    for (source_model, session), of_session in digests.items():
+        path = raw / source_model / f"{session}.jsonl"
         if not path.is_file():
             continue
-        digests = {each.sha256 for each in rows if (each.source_model, each.session) == (row.source_model, row.session)}
-        if hashlib.sha256(path.read_bytes()).hexdigest() in digests:
+        if hashlib.sha256(path.read_bytes()).hexdigest() in of_session:
             path.unlink()
             converted.removed += 1
         else:

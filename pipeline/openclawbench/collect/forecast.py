@@ -1,7 +1,7 @@
 """What the sessions that are left will take, from those that were collected."""
 
-from collections import defaultdict
-from collections.abc import Iterable
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -53,18 +53,20 @@ class Measured:
                 return basis, Costs(*(amount / count for amount in self.sums[source_model, kind]))
         return None, None
 
-    def forecasts(self, sessions: Iterable[PlannedSession]) -> list[Forecast]:
-        """A row for each source model and category of the sessions."""
-        left: defaultdict[tuple[str, str], int] = defaultdict(int)
-        for planned in sessions:
-            left[planned.source_model.name, planned.task.subset] += 1
-        return [self.forecast(*pair, count) for pair, count in left.items()]
+    def forecasts(self, left: Mapping[tuple[str, str], int]) -> list[Forecast]:
+        """A row for each source model and category that has sessions left, as `counted` gives them."""
+        return [self.forecast(*pair, count) for pair, count in left.items() if count]
 
     def forecast(self, source_model: str, subset: str, left: int) -> Forecast:
         """What that many sessions will take together."""
         basis, average = self.average(source_model, subset)
         costs = None if average is None else Costs(*(amount * left for amount in average))
         return Forecast(source_model, subset, left, self.counts.get((source_model, subset), 0), basis, costs)
+
+
+def counted(sessions: Iterable[PlannedSession]) -> Counter[tuple[str, str]]:
+    """(source model, category) -> number of the sessions."""
+    return Counter((planned.source_model.name, planned.task.subset) for planned in sessions)
 
 
 def kind_of(subset: str) -> str:

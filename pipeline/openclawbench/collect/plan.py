@@ -15,6 +15,8 @@ from openclawbench.base.canonical_json import canonical_bytes
 from openclawbench.base.terminal import flat
 from openclawbench.collect.scripting import Script, script_of
 from openclawbench.errors import UnreadableInput, UsageError
+from openclawbench.judge.transport.secrets import Secrets
+from openclawbench.rules.asking import AskingRules
 from openclawbench.storage.data_folder import write_atomic
 
 FILE = "plan.json"
@@ -179,6 +181,11 @@ class Plan(Planned):
             for attempt in range(1, source.attempts + 1):
                 for task in self.tasks:
                     yield PlannedSession(source, task, attempt)
+
+
+def secret_of(key: str | None) -> Secrets:
+    """What finds an endpoint's key; one that a text may hold by chance ("EMPTY") only in what is shown."""
+    return Secrets((key or "",), AskingRules.load().secret)
 
 
 def tool_name(name: str, used_names: Iterable[str] = ()) -> str:

@@ -96,8 +96,8 @@ def text_of(message: dict[str, Any]) -> str:
 
 
 def is_asked_again(text: str, task: Task, read: RecordedSession, has_replied: bool) -> bool:
-    """Whether a user message is no new turn of the task: after a failed or empty reply OpenClaw puts the user's words
-    again, with words of its own behind them after an empty one."""
+    """Whether a user message repeats the present turn of the task: after a failed or empty reply OpenClaw puts the
+    user's words again, with words of its own behind them after an empty one."""
     turn = len(read.turns)
     if not turn or turn > len(task.turns) or not text.startswith(task.turns[turn - 1]):
         return False
@@ -148,7 +148,7 @@ def object_of(line: bytes) -> dict[str, Any]:
 
 
 def blocks_of(message: dict[str, Any]) -> list[dict[str, Any]]:
-    """The content blocks of a message; a text is one, too. What is no block is passed over, and so is a call without a
+    """The content blocks of a message; a text is one, too. Anything else is passed over, and so is a call without a
     name."""
     content = message.get("content") or []
     if isinstance(content, str):

@@ -8,7 +8,7 @@ import shutil
 import tempfile
 import threading
 from collections import Counter
-from collections.abc import Coroutine, Iterator
+from collections.abc import Coroutine, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,8 +18,8 @@ from aiohttp import web
 from yarl import URL
 
 from openclawbench.base.terminal import flat
+from openclawbench.collect.plan import secret_of
 from openclawbench.judge.transport.secrets import NONE, Secrets
-from openclawbench.rules.asking import AskingRules
 
 PREFIX = "/v1"  # of the paths that the agent asks for; the rest is added to the endpoint's address
 # Headers that belong to one connection, or that are written anew.
@@ -72,8 +72,7 @@ class Relay:
 
     def point(self, worker: int, base_url: str, key: str | None) -> None:
         """Send a worker's requests to an endpoint from now on; its counts begin anew."""
-        secrets = Secrets((key or "",), AskingRules.load().secret)
-        self.upstreams[worker] = Upstream(base_url.rstrip("/"), key, secrets)
+        self.upstreams[worker] = Upstream(base_url.rstrip("/"), key, secret_of(key))
 
     def start(self) -> None:
         """Listen for every worker."""
@@ -131,7 +130,7 @@ class Relay:
     async def pass_on(self, request: web.Request, upstream: Upstream) -> web.StreamResponse:
         """Ask the endpoint, and hand its answer over as it comes."""
         assert self.client is not None
-        headers = {name: value for name, value in request.headers.items() if name.lower() not in NOT_PASSED_ON}
+        headers = passed_on(request.headers)
         if upstream.key:
             headers["Authorization"] = f"Bearer {upstream.key}"
         url = URL(upstream.base_url + request.raw_path.removeprefix(PREFIX), encoded=True)
@@ -146,10 +145,7 @@ class Relay:
                 if is_refusal:
                     text = flat(content.decode("utf-8", "replace"))[:MESSAGE_CHARACTERS]
                     upstream.refusal = f"HTTP {response.status}: {text}"
-                passed_on = {"Retry-After": wait} if (wait := response.headers.get("Retry-After")) else None
-                return web.Response(
-                    status=response.status, body=content, content_type=response.content_type, headers=passed_on
-                )
+                return web.Response(status=response.status, body=content, headers=passed_on(response.headers))
             upstream.refusal = None
             return await self.stream(request, response, upstream)
 
@@ -158,8 +154,7 @@ class Relay:
     ) -> web.StreamResponse:
         """Hand an answer over as it comes. One that breaks off reaches the agent as a broken connection: OpenClaw takes
         what came for the whole answer otherwise."""
-        headers = {name: value for name, value in response.headers.items() if name.lower() not in NOT_PASSED_ON}
-        answer = web.StreamResponse(status=response.status, headers=headers)
+        answer = web.StreamResponse(status=response.status, headers=passed_on(response.headers))
         await answer.prepare(request)
         has_ended, last = response.content_type != EVENT_STREAM, b""
         try:
@@ -178,6 +173,11 @@ class Relay:
         with contextlib.suppress(ConnectionError):
             await answer.write_eof()
         return answer
+
+
+def passed_on(headers: Mapping[str, str]) -> dict[str, str]:
+    """The headers that are not of one connection."""
+    return {name: value for name, value in headers.items() if name.lower() not in NOT_PASSED_ON}
 
 
 def problem(status: int, message: str) -> web.Response:

@@ -13,15 +13,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from openclawbench.base.terminal import flat
-from openclawbench.collect.collection import CollectedSession, Collection
-from openclawbench.collect.forecast import Forecast, Measured, totals
+from openclawbench.collect.collection import CollectedSession, Collection, last_rows
+from openclawbench.collect.forecast import Forecast, Measured, counted, totals
 from openclawbench.collect.openclaw import OpenClaw
 from openclawbench.collect.plan import SCRIPTED, Plan, PlannedSession, SourceModel
 from openclawbench.collect.serve import CALLS
 from openclawbench.collect.worker import Ended, Surroundings, Worker
 from openclawbench.errors import BudgetReached, CollectionStopped, UsageError
-from openclawbench.judge.transport.secrets import is_strong
-from openclawbench.rules.asking import AskingRules
 from openclawbench.storage.data_folder import write_atomic
 
 if TYPE_CHECKING:
@@ -75,8 +73,7 @@ class Progress:
 
     def totals(self) -> dict[str, Any]:
         """What is left will take, as forecast.totals says."""
-        forecasts = [self.measured.forecast(*pair, left) for pair, left in self.left.items() if left]
-        return totals(forecasts, self.concurrency)
+        return totals(self.measured.forecasts(self.left), self.concurrency)
 
 
 @dataclass(frozen=True)
@@ -132,12 +129,12 @@ def collect(
             "--price-out (USD for a million tokens), or use --budget-tokens."
         )
     with collection.locked():
-        ended, keys = collection.ended(), keys_of(plan)
+        rows, keys = list(collection.rows()), keys_of(plan)
+        ended = last_rows(rows)
         remaining = left_of(plan, ended)
-        progress = Progress(total=plan.size, concurrency=options.concurrency)
+        progress = Progress(total=plan.size, concurrency=options.concurrency, left=counted(remaining))
         progress.done = progress.begun_with = progress.total - len(remaining)
-        progress.left = Counter((planned.source_model.name, planned.task.subset) for planned in remaining)
-        for row in collection.rows():
+        for row in rows:
             progress.spend(repriced(row, plan))
         progress.measured = measured_of(ended.values(), plan)
         on_progress(progress, None)
@@ -226,7 +223,7 @@ class Crew:
                 assert self.endpoint is not None
                 self.endpoint.load(worker.number, planned.task.script)
                 base_url, key = self.endpoint.base_url(worker.number), self.endpoint.key
-            ended = without_key(worker.do(planned, session, base_url, key), key)
+            ended = without_key(worker.do(planned, session, base_url, key))
             if self.stop.is_set() and ended.error:
                 return  # ended from outside: it is made again by the next run
             for place, amount in enumerate(amounts(ended, planned)):
@@ -291,18 +288,12 @@ class Crew:
                 )
 
 
-def without_key(ended: Ended, key: str | None) -> Ended:
-    """The same, but for a session in which the key of its endpoint stands: of that nothing is kept. A key that a text
-    may hold by chance ("EMPTY") is not looked for."""
-    is_strong_key = key is not None and is_strong(key, AskingRules.load().secret)
-    if not is_strong_key or not holds_key(key, ended.content or b"", ended.journal):
-        return ended
-    return replace(ended, error=HOLDS_KEY, content=None, journal=b"")
-
-
-def holds_key(key: str | None, content: bytes, journal: bytes) -> bool:
-    """Whether the key stands in the records of a session or in the calls that its agent made."""
-    return key is not None and (key.encode() in content or key.encode() in journal)
+def without_key(ended: Ended) -> Ended:
+    """The same, but for a session in which the key of its endpoint stands: of that nothing is kept."""
+    secret = ended.upstream.secrets
+    if secret.are_in(ended.content or b"") or secret.are_in(ended.journal):
+        return replace(ended, error=HOLDS_KEY, content=None, journal=b"")
+    return ended
 
 
 def amounts(ended: Ended, planned: PlannedSession) -> tuple[int, int, int, float]:
@@ -324,7 +315,7 @@ def forecasts_of(collection: Collection, plan: Plan) -> list[Forecast]:
     """What each source model and category that is left will take. Rows of a session that the infrastructure ended, and
     that was made again, do not count."""
     ended = collection.ended()
-    return measured_of(ended.values(), plan).forecasts(left_of(plan, ended))
+    return measured_of(ended.values(), plan).forecasts(counted(left_of(plan, ended)))
 
 
 def measured_of(rows: Iterable[CollectedSession], plan: Plan) -> Measured:

@@ -74,7 +74,7 @@ class Worker:
         self.homes = folder / "homes" / str(number)  # of the process, and below it that of the present task
         self.home = self.homes / START
         self.homes_made = 0
-        self.bytes_of_earlier_homes = 0
+        self.bytes_of_homes = 0  # in which the process began, and of the tasks that it has done
         self.state = folder / "homes" / f"{number}-state"
         self.log = folder / "logs" / f"openclaw-{number}.log"
         self.source: SourceModel | None = None
@@ -115,6 +115,7 @@ class Worker:
         if not errors and (fault := self.fault_of(read, planned)) is not None:
             errors = [f"OpenClaw {self.surroundings.openclaw.version} {fault}"]
         seconds = round(time.monotonic() - began, 3)
+        self.bytes_of_homes += bytes_in(self.home)
         if errors:
             self.close()
         return Ended(self.explained(errors[0], seconds) if errors else None, content, calls, read, seconds, upstream)
@@ -174,25 +175,23 @@ class Worker:
         limit(self.process.pid)
         self.source = source
         first = self.answer(START_S)
+        self.bytes_of_homes = bytes_in(self.home)
         if "fault" in first:
             self.close()
             raise UsageError(f"{openclaw.package}: OpenClaw {openclaw.version}: {first['fault']}.")
 
     def may_go_on(self, source: SourceModel) -> bool:
         """Whether the process may do another task: none whose agent has tools of its own, or with too many homes."""
-        earlier = self.bytes_of_earlier_homes + bytes_in(self.home)
-        return source == self.source and source.mode != "own_tools" and earlier < MOST_BYTES_OF_EARLIER_HOMES
+        has_room = self.bytes_of_homes < MOST_BYTES_OF_EARLIER_HOMES
+        return source == self.source and source.mode != "own_tools" and has_room
 
     def fresh_home(self, name: str, source: SourceModel) -> None:
         """A home with nothing of an earlier task. Earlier homes stay until the process ends, which may have their
         stores open: 2026.9 refuses to go on where one is gone."""
         if name == START:
             shutil.rmtree(self.homes, ignore_errors=True)
-            self.bytes_of_earlier_homes = 0
-        else:
-            self.bytes_of_earlier_homes += bytes_in(self.home)
-            if self.home.name != START:  # in which OpenClaw itself runs
-                end_processes_of(self.home)
+        elif self.home.name != START:  # in which OpenClaw itself runs
+            end_processes_of(self.home)
         self.home = self.homes / name
         make_home(self.home, source, self.state, self.surroundings.openclaw.version)
 

@@ -80,7 +80,7 @@ def folds(root: Path, labels: LabelSet, fit: str | None = None) -> Iterator[tupl
     choice = labels.choice
     pool = fit or choice.pool
     if choice.cut == EACH_HELD_OUT:
-        for model in sorted({item.key[0] for item in labels.items}):
+        for model in labels.source_models:
             train = read_labels(root, Choice(pool, model, "train"))
             predicted = labels.items + reviewed_beside(labels, train)
             yield fitted(train), [item for item in predicted if item.key[0] == model]

@@ -101,6 +101,11 @@ class LabelSet:
         return {item.key: item for item in self.items}
 
     @property
+    def source_models(self) -> list[str]:
+        """Source models of the items, sorted."""
+        return sorted({item.key[0] for item in self.items})
+
+    @property
     def judges(self) -> list[str]:
         """Who gave the labels, sorted."""
         return sorted({item.judge for item in self.items if item.judge is not None})
@@ -214,7 +219,7 @@ def held_out_models(root: Path, pool: str) -> list[str]:
     """The source models with labels in a pool: each can be held out. Raises UsageError for an empty pool."""
     labels = read_labels(root, Choice(pool, EACH_HELD_OUT, "test"))
     require_items(labels)
-    return sorted({item.key[0] for item in labels.items})
+    return labels.source_models
 
 
 def pool_rows(root: Path, choice: Choice) -> pl.DataFrame:

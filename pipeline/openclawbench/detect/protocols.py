@@ -16,7 +16,7 @@ PARSE_FAILURE = "parse_failure"
 UNWRITTEN = ("refusal", "empty", "too_long", "content_filter", "refused")  # ends of answers that hold no label
 SCHEMA_ID = "detector_answer"
 SPLIT_SYMBOLS = "no probabilities: the tokenizer splits symbols"
-NO_SYMBOL_FIRST = "no probabilities: the first token is no symbol"
+NO_SYMBOL_FIRST = "no probabilities: the first token is not a symbol"
 STEP = {"anyOf": [{"type": "integer"}, {"type": "null"}]}
 SPAN_FIELDS = ("start_step", "end_step")
 SCHEMA: dict[str, Any] = {  # of the JSON protocol's answer
@@ -138,7 +138,7 @@ class TokenShare:
     share: float
 
     def is_part_of(self, symbols: Mapping[str, Label]) -> bool:
-        """True for the beginning of a symbol that the tokenizer splits: some of its bytes, which are no character."""
+        """True for the beginning of a symbol that the tokenizer splits: some of its bytes, not a character."""
         content = self.content.strip()
         begins = any(symbol.encode().startswith(content) for symbol in symbols if content != symbol.encode())
         return (bool(content) and begins) or "\ufffd" in self.text
@@ -148,7 +148,7 @@ def read_probabilities(body: bytes, rules: DetectRules) -> Rated:
     """The probabilities of the six symbols as the first written token that is not blank, scaled to 1. A symbol that is
     not among the likeliest tokens has probability 0.
 
-    There are none without logprobs, where that token is no whole symbol, and where more than `score.split_tolerance`
+    There are none without logprobs, where that token is not a whole symbol, and where more than `score.split_tolerance`
     of the probability is on beginnings of symbols: then the tokenizer splits some, and what is left on the others says
     nothing of the labels (own choice).
     """
@@ -201,7 +201,7 @@ def token_shares(entries: Iterable[tuple[str, list[int] | None, float]]) -> list
     for text, numbers, logprob in entries:
         content = bytes(numbers) if numbers is not None else text.encode(errors="replace")
         if math.isnan(logprob):
-            raise ValueError("a log probability is no number")
+            raise ValueError("a log probability is not a number")
         by_name.setdefault((text, content), TokenShare(text, content, math.exp(min(0.0, float(logprob)))))
     return list(by_name.values())
 

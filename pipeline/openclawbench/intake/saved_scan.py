@@ -108,7 +108,7 @@ class SavedScan:
             self.data.share(self.changes)
 
     def rewriting(self, files: Iterable[File]) -> Iterator[File]:
-        """The same files, of which a new table is written as they come."""
+        """The same files; a new table is written as they come."""
         with writer(self.table, self.scan_of) as add:
             for path, scanned, former in files:
                 if is_encodable(path):

@@ -13,6 +13,7 @@ from openclawbench.detect.pages.details import (
     corrected_section,
     human_section,
     human_sweep_section,
+    interval_columns,
     location_section,
     mcnemar_section,
     probability_section,
@@ -116,16 +117,10 @@ def verdict_sections(cards: Sequence[Card]) -> list[Section]:
     return [corrected_section(cards), strata_section(cards), human_section(cards), human_sweep_section(cards)]
 
 
-def interval_row(measures: Mapping[str, Any], name: str) -> Row:
-    """A measure and the ends of its interval as columns."""
-    measure = measures[name]
-    return {name: measure["value"], f"{name}_low": measure["low"], f"{name}_high": measure["high"]}
-
-
 def measure_row(measures: Mapping[str, Any]) -> Row:
     """MEASURES as columns."""
     rest = [name for name in MEASURES if not name.startswith("f1")]
-    return interval_row(measures, "f1") | {name: measures[name]["value"] for name in rest}
+    return interval_columns("f1", measures["f1"]) | {name: measures[name]["value"] for name in rest}
 
 
 def headline_row(card: Card) -> Row:
@@ -205,7 +200,7 @@ def group_section(cards: Sequence[Card], name: str) -> Section:
 
 def group_row(group: Mapping[str, Any], shown: Sequence[str]) -> Row:
     """A group's measures as columns."""
-    values = {"group": group["group"], **group, **interval_row(group, "f1")}
+    values = {"group": group["group"], **group, **interval_columns("f1", group["f1"])}
     values |= {measure: values[measure]["value"] for measure in (*RATES, "predicted_share")}
     return {"group": values["group"], **{column: values[column] for column in shown}}
 

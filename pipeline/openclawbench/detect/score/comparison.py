@@ -51,7 +51,7 @@ def compare_with(
     items: Mapping[Key, Item], file: PredictionsFile, digests: Mapping[Key, str], beside: Container[Key] = ()
 ) -> Comparison:
     """The comparison of a predictions file. `digests`: trajectory_sha256 of the release's trajectories; a key without
-    one is not checked. `beside`: keys that are predicted for another comparison, and are no fault here."""
+    one is not checked. `beside`: keys that are predicted for another comparison, and are not a fault here."""
     pairs, reasons, unchecked = [], dict[str, list[Key]](), 0
     for key, row in sorted(file.rows.items()):
         if key not in items:

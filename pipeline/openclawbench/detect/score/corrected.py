@@ -99,7 +99,7 @@ def corrected_scores(
 
 
 def counted_verdicts(human: Mapping[Key, Item], reviewed: Sequence[Pair]) -> dict[Cell, Verdicts]:
-    """Stratum -> verdicts on reviewed trajectories, of which `reviewed` has silver label and prediction."""
+    """Stratum -> verdicts on reviewed trajectories, for which `reviewed` has silver label and prediction."""
     anomalous, normal = Counter[Cell](), Counter[Cell]()
     for pair in reviewed:
         if (verdict := human.get(pair.item.key)) is not None:

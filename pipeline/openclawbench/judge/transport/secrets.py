@@ -28,6 +28,10 @@ class Secrets:
         """A body as it may be stored: verbatim, without keys that cannot be in it by chance."""
         return self.strong.sub(IN_PLACE, body) if self.strong else body
 
+    def are_in(self, content: bytes) -> bool:
+        """True if a key stands there that is in no text by chance."""
+        return self.strong is not None and self.strong.search(content) is not None
+
     def shown(self, words: bytes) -> bytes:
         """Words as they may be shown: without any key."""
         return self.any.sub(IN_PLACE, words) if self.any else words

@@ -17,8 +17,6 @@ from openclawbench.collect.isolation import can_isolate
 from openclawbench.collect.openclaw import TRIED, find_openclaw
 from openclawbench.collect.plan import Plan, read_plan
 from openclawbench.errors import UsageError
-from openclawbench.judge.transport.secrets import is_strong
-from openclawbench.rules.asking import AskingRules
 from openclawbench.storage.data_folder import DataFolder
 
 if TYPE_CHECKING:
@@ -209,12 +207,8 @@ def converted_of(data: Path, raw: Path | None) -> "tuple[Converted, Plan, tuple[
 
 
 def keys_if_set(collection_plan: Plan) -> dict[str, str | None]:
-    """Source model -> its key, null where it is not in the environment now, or where a text may hold it by chance."""
-    rules = AskingRules.load().secret
-    keys = {
-        source.name: source.key if source.key and is_strong(source.key, rules) else None
-        for source in collection_plan.source_models
-    }
+    """Source model -> its key, null where it is not in the environment now."""
+    keys = {source.name: source.key for source in collection_plan.source_models}
     for source in collection_plan.source_models:
         if source.api_key_env and not source.key:
             warn(f"{source.api_key_env} is not set; sessions of {source.name} are not searched for their key again.")

@@ -93,14 +93,15 @@ def plan(
         "name": name,
         "base_url": base_url,
         "model": model,
-        "key-env": api_key_env,
+        "api_key_env": api_key_env,
         "mode": mode,
         "attempts": attempts,
-        "price-in": price_in,
-        "price-cached": price_cached,
-        "price-out": price_out,
+        "price_in": price_in,
+        "price_cached": price_cached,
+        "price_out": price_out,
     }
-    models = models_of(sources, {option: value for option, value in options.items() if value is not None})
+    stated = {field: value for field, value in options.items() if value is not None}
+    models = models_of(stated) if sources is None else models_in(sources, stated)
     is_scripted = any(entry["base_url"] == SCRIPTED for entry in models)
     if scripts := [entry for entry in tasks or [] if "=" in entry and not is_scripted]:
         raise UsageError(f"{scripts[0]}: what the scripted model does; no source model of this plan is scripted.")
@@ -182,34 +183,34 @@ def print_plan(collection_plan: Plan, path: Path) -> None:
     output().print(f"{pluralize(collection_plan.size, 'session')} to collect; plan: {safe(str(path))}", highlight=False)
 
 
-def models_of(sources: Path | None, options: dict[str, Any]) -> list[dict[str, Any]]:
-    """The source models as data, from a file or from the options; each mode is a source model of its own."""
-    if sources is not None:
-        if options:
-            raise UsageError(
-                f"--{next(iter(options)).replace('_', '-')}: the source models are those of {sources}. Say it there."
-            )
-        return in_file(sources)
-    mode = options.pop("mode", "functions")
+def models_of(stated: dict[str, Any]) -> list[dict[str, Any]]:
+    """The source model of the options (fields of SourceModel -> value) as data; each mode is one of its own."""
+    base_url, model, mode = stated.get("base_url", SCRIPTED), stated.get("model"), stated.get("mode", "functions")
     if mode not in MODES:
         raise UsageError(f"--mode {mode}: is not one of {', '.join(MODES)}.")
-    base_url, model, key = (options.pop(name, None) for name in ("base_url", "model", "key-env"))
-    if base_url in (None, SCRIPTED) and (model or key):
-        raise UsageError(
-            f"--{'model' if model else 'key-env'} needs --base-url, the address of the endpoint. A plan without both "
-            "is scripted, and says nothing about any model."
-        )
-    if base_url not in (None, SCRIPTED) and model is None:
+    for field in ("model", "api_key_env"):
+        if base_url == SCRIPTED and stated.get(field):
+            raise UsageError(
+                f"{option_of(field)} needs --base-url, the address of the endpoint. A plan without both is scripted, "
+                "and says nothing about any model."
+            )
+    if base_url != SCRIPTED and model is None:
         raise UsageError("--base-url needs --model, the model's id at that endpoint.")
     model = model or "scripted-model"
-    name = options.pop("name", None) or model.rpartition("/")[2].replace(":", "-")
-    common = {"base_url": base_url or SCRIPTED, "model": model, "api_key_env": key}
-    common |= {option.replace("-", "_"): value for option, value in options.items()}
+    name = stated.get("name") or model.rpartition("/")[2].replace(":", "-")
+    common = stated | {"base_url": base_url, "model": model}
     return [common | {"name": name + (OWN_TOOLS if each == "own_tools" else ""), "mode": each} for each in MODES[mode]]
 
 
-def in_file(path: Path) -> list[dict[str, Any]]:
-    """The [[source_model]] tables of a TOML file."""
+def option_of(field: str) -> str:
+    """The option that gives a field of SourceModel."""
+    return "--key-env" if field == "api_key_env" else f"--{field.replace('_', '-')}"
+
+
+def models_in(path: Path, stated: dict[str, Any]) -> list[dict[str, Any]]:
+    """The [[source_model]] tables of a TOML file. UsageError where options say something of a source model, too."""
+    if stated:
+        raise UsageError(f"{option_of(next(iter(stated)))}: the source models are those of {path}. Say it there.")
     try:
         entries = tomllib.loads(path.read_text(encoding="utf-8"))["source_model"]
     except (OSError, ValueError, KeyError) as error:

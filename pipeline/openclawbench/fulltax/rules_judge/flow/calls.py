@@ -88,6 +88,12 @@ def paths(text: str) -> frozenset[str]:
     return frozenset(match[0].removeprefix("./") for match in PATH.finditer(text))
 
 
+def only_path(step: EvidenceStep) -> str:
+    """The path that a call names; empty if it names none, or several."""
+    named = paths(named_in(step))
+    return next(iter(named)) if len(named) == 1 else ""
+
+
 def last_part(path: str) -> str:
     """The file name of a path."""
     return path.rstrip("/").rpartition("/")[2]

@@ -5,14 +5,14 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
-from openclawbench.fulltax.rules_judge.flow.calls import arguments, last_part, named_in, paths, shell_command
+from openclawbench.fulltax.rules_judge.flow.calls import arguments, last_part, named_in, only_path, paths, shell_command
 from openclawbench.fulltax.rules_judge.flow.failures import LISTING
 from openclawbench.fulltax.rules_judge.replies import QUESTION, REPLY, reserves
 from openclawbench.fulltax.rules_judge.trace import Trace
 from openclawbench.fulltax.rules_judge.trigger import Trigger, fire
 from openclawbench.records.packet import EvidenceStep
 
-LONGEST = 400  # characters of a record: what is longer is no record
+LONGEST = 400  # characters of a record: what is longer is not a record
 OLD = ("oldText", "old_string", "old_str", "oldString")
 MOST_LINES = 40
 KEY = re.compile(r"\d")
@@ -172,10 +172,9 @@ def shown_files(trace: Trace, until: EvidenceStep) -> dict[str, tuple[str, Evide
     for step in trace.steps:
         if step.step_id >= until.step_id:
             break
-        if trace.succeeded(step) and not step.side_effect and not shell_command(step):
-            named = paths(named_in(step))
-            if len(named) == 1:
-                shown.setdefault(next(iter(named)), (step.reflection_text or "", step))
+        is_look = trace.succeeded(step) and not step.side_effect and not shell_command(step)
+        if is_look and (path := only_path(step)):
+            shown.setdefault(path, (step.reflection_text or "", step))
     return shown
 
 

@@ -3,9 +3,9 @@
 import re
 from collections.abc import Iterator
 
-from openclawbench.fulltax.rules_judge.flow.calls import last_part, named_in, paths, written
+from openclawbench.fulltax.rules_judge.flow.calls import last_part, only_path, written
 from openclawbench.fulltax.rules_judge.flow.rows import DIGITS, LONGEST, commitments
-from openclawbench.fulltax.rules_judge.flow.values import FIGURE, figures
+from openclawbench.fulltax.rules_judge.flow.values import FIGURE, figure_texts
 from openclawbench.fulltax.rules_judge.replies import REPLY, reserves
 from openclawbench.fulltax.rules_judge.trace import Trace
 from openclawbench.fulltax.rules_judge.trigger import Trigger, fire
@@ -56,7 +56,7 @@ def rival_output(steps: list[EvidenceStep], reply: str) -> EvidenceStep | None:
     for step in steps:
         entries: dict[str, list[bool]] = {}
         for line in (step.reflection_text or "").splitlines() if step.action_kind == "tool_call" else ():
-            own = [text for text, _ in figures(line)]
+            own = figure_texts(line)
             if step.event_type == "code_execution" and len(own) == ALTERNATIVES == len(line.split()):
                 entries[line] = [text in reply for text in own]
             elif own and (label := LABEL.match(line)):
@@ -68,7 +68,7 @@ def rival_output(steps: list[EvidenceStep], reply: str) -> EvidenceStep | None:
 
 def given_in(output: EvidenceStep, reply: EvidenceStep) -> list[str]:
     """The figures of an output that a reply gives."""
-    return [text for text, _ in figures(output.reflection_text or "") if text in (reply.action_text or "")]
+    return [text for text in figure_texts(output.reflection_text or "") if text in (reply.action_text or "")]
 
 
 def one_of_two_told(trace: Trace) -> Iterator[Trigger]:
@@ -87,7 +87,7 @@ def one_of_two_told(trace: Trace) -> Iterator[Trigger]:
                 if len(rests) != 2:
                     continue
                 words = [{word.lower() for word in WORD.findall(rest)} for rest in rests]
-                own = [[figure for figure, _ in figures(rest)] for rest in rests]
+                own = [figure_texts(rest) for rest in rests]
                 is_given = [any(figure in text for figure in figures_of) for figures_of in own]
                 words_of_request = (words[0] ^ words[1]) & {word.lower() for word in WORD.findall(request)}
                 rival = 1 if is_given == [True, False] else 0
@@ -113,12 +113,12 @@ def contradictions_passed_over(trace: Trace) -> Iterator[Trigger]:
         str, dict[str, tuple[str, EvidenceStep]]
     ] = {}  # what a line says -> file -> its figure, and the look
     for step in trace.steps:
-        named = paths(named_in(step)) if trace.succeeded(step) and not step.side_effect else ()
-        if len(named) == 1 and len(step.reflection_text or "") <= LONGEST:
+        path = only_path(step) if trace.succeeded(step) and not step.side_effect else ""
+        if path and len(step.reflection_text or "") <= LONGEST:
             for line in (step.reflection_text or "").splitlines():
-                own = [figure for figure, _ in figures(line)]
+                own = figure_texts(line)
                 if len(own) == 1:
-                    figures_by_line.setdefault(FIGURE.sub("#", line), {}).setdefault(next(iter(named)), (own[0], step))
+                    figures_by_line.setdefault(FIGURE.sub("#", line), {}).setdefault(path, (own[0], step))
     rivals = [sources for sources in figures_by_line.values() if len(sources) == 2 and is_contradiction(sources)]
     for step, text, reply in commitments(trace) if rivals else ():
         request = trace.requests_until(step)
@@ -145,7 +145,7 @@ def contradictions_passed_over(trace: Trace) -> Iterator[Trigger]:
 
 
 def is_contradiction(sources: dict[str, tuple[str, EvidenceStep]]) -> bool:
-    """True if two files that are no members of a row give different figures."""
+    """True if two files that are not members of a row give different figures."""
     kinds = {DIGITS.sub("#", path) for path in sources}
     return len(kinds) == len(sources) and len({figure for figure, _ in sources.values()}) == len(sources)
 

@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 
 from openclawbench.fulltax.rules_judge.detectors.recovery import heads
 from openclawbench.fulltax.rules_judge.flow.calls import last_part, named_in, paths, shell_command, written
-from openclawbench.fulltax.rules_judge.flow.values import codes, figures
+from openclawbench.fulltax.rules_judge.flow.values import codes, figure_texts
 from openclawbench.fulltax.rules_judge.hits import stands_in
 from openclawbench.fulltax.rules_judge.replies import (
     OF_A_FAILURE,
@@ -47,7 +47,7 @@ def failed_sources(trace: Trace) -> Iterator[Trigger]:
             ):
                 continue
             groups = OF_A_SEARCH if failure.event_type == "query" else OF_A_FAILURE
-            claims = [*codes(reply.action_text or ""), *(text for text, _ in figures(reply.action_text or ""))]
+            claims = [*codes(reply.action_text or ""), *figure_texts(reply.action_text or "")]
             if (
                 reserves(trace, reply, subjects(trace, failure), claims, groups)
                 or names_what_is_missing(trace, reply, failure)
@@ -81,7 +81,7 @@ def named_by_instructions(trace: Trace, step: EvidenceStep) -> bool:
 
 
 def merely_looks(trace: Trace, step: EvidenceStep, failure: EvidenceStep) -> bool:
-    """True if a step looks at a file of which the instructions want a program's verdict."""
+    """True if a step looks at a file for which the instructions want a program's verdict."""
     is_run = failure.event_type in trace.rules.events.checks
     return is_run and step.event_type in trace.rules.events.retrieval and named_by_instructions(trace, failure)
 

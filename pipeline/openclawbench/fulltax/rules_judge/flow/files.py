@@ -137,7 +137,7 @@ def hit_of(pattern: re.Pattern[str], text: str) -> Hit | None:
 
 
 def stale_checks(trace: Trace) -> Iterator[Trigger]:
-    """A script that the user named ran, or tests of which the reply says that they pass; files were changed afterwards,
+    """A script that the user named ran, or tests that pass, as the reply says; files were changed afterwards,
     and it was not run again before the reply."""
     for stretch, reply in trace.replied:
         steps = [step for step in stretch if step.step_id < reply.step_id]

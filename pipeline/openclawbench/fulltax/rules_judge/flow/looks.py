@@ -3,11 +3,11 @@
 import re
 from collections.abc import Iterator
 
-from openclawbench.fulltax.rules_judge.flow.calls import last_part, named_in, paths, shell_command, written
+from openclawbench.fulltax.rules_judge.flow.calls import last_part, named_in, only_path, paths, shell_command, written
 from openclawbench.fulltax.rules_judge.flow.failures import is_named
 from openclawbench.fulltax.rules_judge.flow.files import SCRIPT, WILD
 from openclawbench.fulltax.rules_judge.flow.rows import commitments
-from openclawbench.fulltax.rules_judge.flow.values import codes, figures
+from openclawbench.fulltax.rules_judge.flow.values import codes, figure_texts
 from openclawbench.fulltax.rules_judge.replies import REPLY, assertive, reserves
 from openclawbench.fulltax.rules_judge.trace import Trace
 from openclawbench.fulltax.rules_judge.trigger import Trigger, fire
@@ -49,10 +49,9 @@ def unopened_references(trace: Trace) -> Iterator[Trigger]:
 def referred_files(trace: Trace, step: EvidenceStep) -> set[str]:
     """Names of files that a document refers to, by name alone: then they lie beside it."""
     text = step.reflection_text or ""
-    named = paths(named_in(step))
-    if step.event_type != "read" or not trace.succeeded(step) or len(named) != 1 or len(text) > LONGEST:
+    path = only_path(step)
+    if step.event_type != "read" or not trace.succeeded(step) or not path or len(text) > LONGEST:
         return set()
-    path = next(iter(named))
     request = trace.requests_until(step)
     if not is_named(path, request):
         return set()
@@ -66,9 +65,8 @@ def checks_against_copies(trace: Trace) -> Iterator[Trigger]:
     it, and it is passed on as if the one confirmed the other."""
     for step, text, reply in commitments(trace):
         before = [other for other in trace.steps if other.step_id < step.step_id and trace.succeeded(other)]
-        reads = [(other, paths(named_in(other))) for other in before if not other.side_effect]
-        shown = [(other, last_part(next(iter(named)))) for other, named in reads if len(named) == 1]
-        for value in dict.fromkeys([*codes(text), *(figure for figure, _ in figures(text))]):
+        shown = [(other, last_part(path)) for other in before if not other.side_effect and (path := only_path(other))]
+        for value in dict.fromkeys([*codes(text), *figure_texts(text)]):
             holds = [(other, name) for other, name in shown if value in (other.reflection_text or "")]
             names = list(dict.fromkeys(name for _, name in holds))
             if len(names) != 2 or value in trace.requests_until(step):
@@ -95,7 +93,7 @@ def unseen_members(trace: Trace) -> Iterator[Trigger]:
             continue
         before = [step for step in trace.steps if step.step_id < reply.step_id and step.action_kind == "tool_call"]
         shown = [f"{step.action_text} {step.reflection_text}" for step in before]
-        told_sentences = [text for text in SENTENCE.split(reply.action_text or "") if any(True for _ in figures(text))]
+        told_sentences = [text for text in SENTENCE.split(reply.action_text or "") if figure_texts(text)]
         for pair in pairs:
             unseen = [name for name in pair if not any(name in text for text in shown)]
             if len(unseen) != 1 or not any(all(name in text for name in pair) for text in told_sentences):
@@ -150,11 +148,10 @@ def other_copies_checked(trace: Trace) -> Iterator[Trigger]:
         steps = [step for step in stretch if step.step_id < reply.step_id]
         changes = [step for step in steps if step.side_effect and written(step) and trace.succeeded(step)]
         for change in changes[-1:]:
-            own = paths(named_in(change))
+            path = only_path(change)
             later = [step for step in steps if step.step_id > change.step_id and trace.succeeded(step)]
             calls = "\n".join(step.action_text or "" for step in later)
-            for step in later if len(own) == 1 else ():
-                path = next(iter(own))
+            for step in later if path else ():
                 others = {
                     other
                     for other in paths(shell_command(step))

@@ -5,10 +5,10 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from openclawbench.fulltax.rules_judge.flow.calls import last_part, named_in, paths, shell_command, written
+from openclawbench.fulltax.rules_judge.flow.calls import last_part, named_in, only_path, paths, shell_command, written
 from openclawbench.fulltax.rules_judge.flow.files import WILD
-from openclawbench.fulltax.rules_judge.flow.values import codes, figures
-from openclawbench.fulltax.rules_judge.hits import Hit
+from openclawbench.fulltax.rules_judge.flow.order import place_in
+from openclawbench.fulltax.rules_judge.flow.values import codes, figure_texts, figures
 from openclawbench.fulltax.rules_judge.replies import REPLY, assertive, reserves
 from openclawbench.fulltax.rules_judge.trace import Trace
 from openclawbench.fulltax.rules_judge.trigger import Trigger, fire
@@ -18,7 +18,7 @@ LEAST_MEMBERS = 4
 MOST_SIBLINGS = 6
 NEAR = 0.005  # two sums are equal but for this
 SIBLING = re.compile(r"(?<![\w/.-])([A-Za-z]{3,}[-_])([A-Za-z]+)(\.[A-Za-z]{2,5})(?![\w.-])")
-LONGEST = 400  # characters of a member: what is longer is no record
+LONGEST = 400  # characters of a member: what is longer is not a record
 MARK = re.compile(r"(?<![\w-])[A-Z]{2,12}(?![\w-])")  # a word in capitals: a unit, a zone, a state
 TOKEN = re.compile(r"[^\W_]{3,}|\d+")
 ISO_DATE = re.compile(r"(?<!\d)\d{4}-\d\d-\d\d(?!\d)")
@@ -32,8 +32,8 @@ def left_out_figures(trace: Trace) -> Iterator[Trigger]:
     that is left out is not."""
     for place, step in enumerate(trace.steps):
         command = shell_command(step)
-        results = [text for text, _ in figures(step.reflection_text or "")] if command and trace.succeeded(step) else []
-        if not results or len(list(figures(command))) < LEAST_MEMBERS - 1:
+        results = figure_texts(step.reflection_text or "") if command and trace.succeeded(step) else []
+        if not results or len(figure_texts(command)) < LEAST_MEMBERS - 1:
             continue
         for members in rows_of_figures(trace, trace.steps[:place]):
             used = [member for member in members if member[0] in command]
@@ -59,10 +59,9 @@ def rows_of_figures(trace: Trace, steps: list[EvidenceStep]) -> Iterator[list[Me
     """For every row of files whose paths differ in a number, those whose content has one figure."""
     rows: dict[str, dict[str, Member]] = {}
     for step in steps:
-        named = paths(named_in(step)) if trace.succeeded(step) and not step.side_effect else ()
-        path = next(iter(named)) if len(named) == 1 else ""
+        path = only_path(step) if trace.succeeded(step) and not step.side_effect else ""
         kind = DIGITS.sub("#", path)
-        texts = {text for text, _ in figures(step.reflection_text or "")} if kind != path else set()
+        texts = set(figure_texts(step.reflection_text or "")) if kind != path else set()
         if len(texts) == 1:
             rows.setdefault(kind, {}).setdefault(path, (texts.pop(), step))
     yield from (list(row.values()) for row in rows.values())
@@ -93,7 +92,7 @@ class Record(NamedTuple):
 def record_of(path: str, step: EvidenceStep) -> Record:
     """The record that a step shows."""
     text = step.reflection_text or ""
-    marks = frozenset([*(figure for figure, _ in figures(text)), *codes(text), *MARK.findall(text)])
+    marks = frozenset([*figure_texts(text), *codes(text), *MARK.findall(text)])
     return Record(tuple(map(int, DIGITS.findall(path))), path, text, step, marks, tokens(text))
 
 
@@ -108,8 +107,7 @@ def rows_of_records(trace: Trace) -> list[list[Record]]:
     for step in trace.steps:
         if not trace.succeeded(step) or step.side_effect or len(step.reflection_text or "") > LONGEST:
             continue
-        named = paths(named_in(step))
-        path = next(iter(named)) if len(named) == 1 else ""
+        path = only_path(step)
         if (kind := DIGITS.sub("#", path)) != path and path not in rows.get(kind, ()):
             rows.setdefault(kind, {})[path] = record_of(path, step)
     return [sorted(row.values()) for row in rows.values() if len(row) >= LEAST_MEMBERS]
@@ -233,7 +231,7 @@ def reckoned_among_read(trace: Trace) -> Iterator[Trigger]:
     for step, text, reply in commitments(trace):
         if step.action_kind == "reply":
             continue
-        lines = [(line, [figure for figure, _ in figures(line)]) for line in text.splitlines()]
+        lines = [(line, figure_texts(line)) for line in text.splitlines()]
         rows = [(line, own[0]) for line, own in lines if len(own) == 1]
         if len(rows) <= LEAST_MEMBERS or any(len(own) > 1 for _, own in lines):
             continue
@@ -246,14 +244,13 @@ def reckoned_among_read(trace: Trace) -> Iterator[Trigger]:
         label = next(iter(WORD.findall(line)), "")
         last = reply or step
         if (figure not in (last.action_text or "") and not reserves(trace, last, [label, figure])) or last is step:
-            place = (step.action_text or "").find(figure)
-            cue = trace.quote(step, REPLY, Hit("value", place, place + len(figure), place) if place >= 0 else None)
+            cue = trace.quote(step, REPLY, place_in(step, figure))
             yield fire(trace, "reckoned_among_read", step, step, cue, trace.quote(last, REPLY), silent=[(last, REPLY)])
             return
 
 
 def totals_without_a_row(trace: Trace) -> Iterator[Trigger]:
-    """The last line of a written table gives the sum of its rows but for one, which is no sum itself."""
+    """The last line of a written table gives the sum of its rows but for one, which is not a sum itself."""
     for step, text, _ in commitments(trace):
         lines = [[numbers for _, numbers in figures(line) if numbers] for line in text.splitlines()]
         values = [max(own[0]) for own in lines if len(own) == 1]

@@ -7,7 +7,7 @@ from openclawbench.fulltax.rules_judge.flow.calls import last_part, named_in, pa
 from openclawbench.fulltax.rules_judge.flow.failures import is_named, reaches, subjects
 from openclawbench.fulltax.rules_judge.flow.jobs import open_jobs
 from openclawbench.fulltax.rules_judge.flow.provenance import Unsourced, unsourced_values
-from openclawbench.fulltax.rules_judge.flow.values import figures
+from openclawbench.fulltax.rules_judge.flow.values import figure_texts
 from openclawbench.fulltax.rules_judge.hits import Hit
 from openclawbench.fulltax.rules_judge.replies import REPLY, reserves
 from openclawbench.fulltax.rules_judge.trace import Trace
@@ -81,7 +81,7 @@ def reports(trace: Trace, step: EvidenceStep) -> bool:
     if not any(path.endswith(DATA) for path in paths(named_in(step))):
         return False
     outputs = [other.reflection_text or "" for other in before if not other.side_effect]
-    held = {text for text, _ in figures(written(step)) if any(text in output for output in outputs)}
+    held = {text for text in figure_texts(written(step)) if any(text in output for output in outputs)}
     return len(held) >= LEAST_HELD
 
 

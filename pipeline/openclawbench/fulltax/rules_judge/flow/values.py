@@ -62,6 +62,11 @@ def figures_of(text: str) -> list[tuple[str, set[float]]]:
     return kept_figures
 
 
+def figure_texts(text: str) -> list[str]:
+    """The figures of a text, as they are written."""
+    return [figure for figure, _ in figures_of(text)]
+
+
 def codes(text: str) -> Iterator[str]:
     """Codes that a text commits to: capitals with two digits or more."""
     return (match[0] for match in CODE.finditer(MARKUP.sub(" ", text)))

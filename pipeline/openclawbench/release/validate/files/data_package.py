@@ -81,8 +81,8 @@ def check_data_package(
     passes: list[int],
     findings: Findings,
 ) -> None:
-    """Findings of the package, without its `inputs`, as a whole. `passes`: the annotation passes of which the release
-    holds answers."""
+    """Findings of the package, without its `inputs`, as a whole. `passes`: the annotation passes that the release has
+    answers of."""
     listed = {resource.path: resource for resource in package.resources}
     expected = {
         resource.path: resource for resource in resources(root, {p: d for p, d in digests.items() if p not in AFTER})

@@ -38,8 +38,7 @@ def check_second_pass(root: Path, models: list[str], records: Records, findings:
     for model in models:
         for stage in STAGES:
             name = f"{ROOT}/{model}/{stage_raw_file(stage, SECOND)}"
-            answered = KeyCounts(records.connection, "answered")
-            answered.clear()
+            answered = KeyCounts.emptied(records.connection, "answered")
             lines = deciding_answers(root, name, stage, records, answered, "second_pass", findings)
             answers[stage] |= {line.key: line.record.parsed for line in lines}
     references = check_references(root, records, answers, findings)

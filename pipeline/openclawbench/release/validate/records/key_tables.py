@@ -85,6 +85,13 @@ class KeyCounts(KeyTable[int]):
     def __init__(self, connection: sqlite3.Connection, name: str) -> None:
         super().__init__(connection, name, lambda count: b"%d" % count, int)
 
+    @classmethod
+    def emptied(cls, connection: sqlite3.Connection, name: str) -> "KeyCounts":
+        """The table of that name, without what another check has counted there."""
+        counts = cls(connection, name)
+        counts.clear()
+        return counts
+
     def add(self, key: Key) -> int:
         """Count a key once more; how often it was counted before."""
         before = self.get(key, 0)

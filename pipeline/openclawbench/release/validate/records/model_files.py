@@ -123,8 +123,7 @@ def differing(name: str, number: int, raw: bytes, records: Records, findings: Fi
 
 def check_positives(root: Path, name: str, status: str, records: Records, findings: Findings) -> None:
     """The anomalous records of one label_status and no others, each a part of its master record."""
-    present = KeyCounts(records.connection, "positives")
-    present.clear()
+    present = KeyCounts.emptied(records.connection, "positives")
     for line in read_lines(root, name, PositiveStructured, findings, unique=True):
         present.add(line.key)
         record = records.get(line.key)
@@ -143,8 +142,7 @@ def is_positive(record: RecordDigest, status: str) -> bool:
 
 def check_raw(root: Path, name: str, stage: str, records: Records, findings: Findings) -> None:
     """Every answer belongs to a record, and the answer that decided is the one that the record shows."""
-    answered = KeyCounts(records.connection, "answered")
-    answered.clear()
+    answered = KeyCounts.emptied(records.connection, "answered")
     for line in deciding_answers(root, name, stage, records, answered, "raw_answers", findings):
         parsed, shown = line.record.parsed, records[line.key].stages[stage]
         if shown != (parsed and hashlib.sha256(parsed.encode()).digest()):
