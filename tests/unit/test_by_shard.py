@@ -1,5 +1,8 @@
 """What a run keeps of every session: packed by shard, several values a name."""
 
+import pickle
+from pathlib import Path
+
 import pytest
 
 from openclawbench.base.multimap import Multimap
@@ -16,6 +19,20 @@ def test_rows_come_back_shard_by_shard_as_they_were() -> None:
     assert packed.get(4, []) == []
     assert dict(packed.only(11)) == {11: rows[11]}
     assert dict(packed.only(4)) == {}
+
+
+def test_rows_reach_another_process_by_the_name_of_their_file_or_as_bytes(tmp_path: Path) -> None:
+    rows = {0: ["a"], 3: ["b", "c"]}
+    named = ByShard(rows, tmp_path / "rows")
+    pickled = pickle.dumps(named)
+    assert b"rows" in pickled and len(pickled) < 400
+    opened = pickle.loads(pickled)
+    (tmp_path / "rows").unlink()  # as when the folder of the process that scanned is removed
+    assert dict(opened) == rows
+    for held in (opened, ByShard(rows)):
+        sent = pickle.loads(pickle.dumps(held.only(3)))
+        assert dict(sent) == {3: ["b", "c"]} and dict(pickle.loads(pickle.dumps(sent))) == {3: ["b", "c"]}
+        assert dict(pickle.loads(pickle.dumps(held))) == rows
 
 
 def test_rows_of_a_shard_are_nobody_elses() -> None:

@@ -164,9 +164,11 @@ def take_in(
     save: bool,
     models: Mapping[str, str] | None = None,
     accept_noncommercial: bool = False,
+    packed: Path | None = None,
 ) -> Intake:
     """Scan the inputs; `save` keeps the scan for the next run. `models`: model folder of a BFCL tree -> source model.
-    `accept_noncommercial`: whether sessions are read whose licence allows no commercial use.
+    `accept_noncommercial`: whether sessions are read whose licence allows no commercial use. `packed`: folder of the
+    files that hold the rows, for an Intake that another process is to use; without it they have no names.
 
     Raises UnreadableInput if raw/ is not there, or a named oracle path is not.
     """
@@ -182,7 +184,7 @@ def take_in(
     faults = collisions(entries)
     shards = shard_count(data, sum(entry.size for entry in entries), save)
     rules = OracleRules.load()
-    by_shard, sizes, names, places = placed(entries, shards, rules)
+    by_shard, sizes, names, places = placed(entries, shards, rules, packed and packed / "entries")
     del entries  # packed by now: what follows has its own of every session
     own = run_manifest_at(data, raw, RUN_MANIFEST)
     manifest, outcomes = outcomes_of(own, oracle, names, models or {}, rules, faults)
@@ -190,8 +192,12 @@ def take_in(
     return Intake(
         raw=raw,
         entries=by_shard,
-        manifest_rows=TableByShard(RunManifestRow, spread(manifest, "native_session_basename", places, shards)),
-        oracle_rows=TableByShard(OracleRow, spread(outcomes.rows, "basename", places, shards)),
+        manifest_rows=TableByShard(
+            RunManifestRow, spread(manifest, "native_session_basename", places, shards), packed and packed / "manifest"
+        ),
+        oracle_rows=TableByShard(
+            OracleRow, spread(outcomes.rows, "basename", places, shards), packed and packed / "oracle"
+        ),
         sizes=sizes,
         categories=outcomes.categories,
         faults=faults + outcomes.faults,
@@ -203,7 +209,7 @@ def take_in(
 
 
 def placed(
-    entries: list[RawEntry], shards: int, rules: OracleRules
+    entries: list[RawEntry], shards: int, rules: OracleRules, path: Path | None
 ) -> tuple[ByShard[RawEntry], dict[int, int], SessionNames, Places]:
     """The entries of each shard and their bytes, their names as rows of an oracle may write them, and where each name
     is."""
@@ -218,7 +224,7 @@ def placed(
                 names.add(entry.source_model, name, entry.session_id, entry.identity)
             places.add((entry.source_model, f"id:{entry.session_id}"), shard)
     sizes = {shard: sum(entry.size for entry in some) for shard, some in by_shard.items()}
-    return ByShard(by_shard), sizes, names, places
+    return ByShard(by_shard, path), sizes, names, places
 
 
 def outcomes_of(

@@ -1,10 +1,13 @@
-"""Rows by shard, packed or as tables: a corpus has dozens of small objects for every session, and a run looks at those
-of one shard at a time. As objects they would take a kilobyte and a half a session as long as a run lasts."""
+"""Rows by shard, packed in temporary files: a corpus has dozens of small objects for every session, and a run looks at
+those of one shard at a time. As objects they would take a kilobyte and a half a session as long as a run lasts."""
 
 import json
+import os
 import pickle
+import tempfile
 from collections.abc import Iterator, Mapping
-from typing import Any, TypeVar
+from pathlib import Path
+from typing import Any, BinaryIO, TypeVar
 
 import polars as pl
 
@@ -14,31 +17,98 @@ from openclawbench.tables.record import Record
 from openclawbench.tables.schema import empty, from_records
 
 Row = TypeVar("Row")
+Place = tuple[int, int]  # offset and length in the file
+
+
+class PackedShards:
+    """Shard -> a pickled value, in a temporary file that has no name.
+
+    With a `path` the file has that name, so that the process that pickles this can end and the one that unpickles it
+    opens the file. Without, the pickled form holds the bytes: it is for workers, which may be on other machines.
+    """
+
+    def __init__(self, path: Path | None = None) -> None:
+        self.path = path
+        self.file: BinaryIO | None = None if path is None else path.open("w+b")
+        self.places: dict[int, Place] = {}
+        self.sent: dict[int, bytes] = {}  # to this process, by another
+
+    def add(self, shard: int, value: Any) -> None:
+        """Append the value of a shard."""
+        content = pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
+        self.file = self.file or tempfile.TemporaryFile()  # noqa: SIM115 (open as long as the rows are there)
+        offset = self.file.seek(0, os.SEEK_END)
+        self.file.write(content)
+        self.file.flush()
+        self.places[shard] = (offset, len(content))
+
+    def packed(self, shard: int) -> bytes:
+        """The pickled value of a shard. KeyError if it has none."""
+        if shard in self.sent:
+            return self.sent[shard]
+        if self.file is None:
+            raise KeyError(shard)
+        offset, length = self.places[shard]
+        return os.pread(self.file.fileno(), length, offset)
+
+    def value(self, shard: int) -> Any:
+        """The value of a shard, made anew each time. KeyError if it has none."""
+        return pickle.loads(self.packed(shard))
+
+    def shards(self) -> list[int]:
+        """The shards that have a value."""
+        return [*self.places, *self.sent]
+
+    def only(self, shard: int) -> "PackedShards":
+        """The same file, with the value of one shard."""
+        own = PackedShards.__new__(PackedShards)
+        own.path, own.file = None, self.file
+        own.places = {shard: self.places[shard]} if shard in self.places else {}
+        own.sent = {shard: self.sent[shard]} if shard in self.sent else {}
+        return own
+
+    def __getstate__(self) -> dict[str, Any]:
+        if self.path is not None:
+            return {"path": self.path, "places": self.places}
+        return {"sent": {shard: self.packed(shard) for shard in self.shards()}}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        path = state.get("path")
+        self.path = None
+        self.file = None if path is None else path.open("rb")
+        self.places, self.sent = state.get("places", {}), state.get("sent", {})
 
 
 class ByShard(Mapping[int, list[Row]]):
     """Shard -> its rows; they are unpacked anew each time that they are asked for."""
 
-    def __init__(self, rows: Mapping[int, list[Row]]) -> None:
-        self.packed = {shard: pickle.dumps(some, pickle.HIGHEST_PROTOCOL) for shard, some in rows.items()}
-        self.lengths = {shard: len(some) for shard, some in rows.items()}
+    def __init__(self, rows: Mapping[int, list[Row]], path: Path | None = None) -> None:
+        self.packed = PackedShards(path)
+        self.lengths: dict[int, int] = {}
+        for shard, some in rows.items():
+            self.add(shard, some)
+
+    def add(self, shard: int, rows: list[Row]) -> None:
+        """Add the rows of a shard."""
+        self.packed.add(shard, rows)
+        self.lengths[shard] = len(rows)
 
     def __getitem__(self, shard: int) -> list[Row]:
-        content: list[Row] = pickle.loads(self.packed[shard])
+        content: list[Row] = self.packed.value(shard)
         return content
 
     def __iter__(self) -> Iterator[int]:
-        return iter(self.packed)
+        return iter(self.lengths)
 
     def __len__(self) -> int:
-        return len(self.packed)
+        return len(self.lengths)
 
     def only(self, shard: int) -> "ByShard[Row]":
         """The rows of one shard, left packed."""
-        by_shard: ByShard[Row] = ByShard({})
-        if shard in self.packed:
-            by_shard.packed[shard], by_shard.lengths[shard] = self.packed[shard], self.lengths[shard]
-        return by_shard
+        own: ByShard[Row] = ByShard.__new__(ByShard)
+        own.packed = self.packed.only(shard)
+        own.lengths = {shard: self.lengths[shard]} if shard in self.lengths else {}
+        return own
 
     def rows(self) -> int:
         """Rows of all shards; none is unpacked."""
@@ -51,34 +121,41 @@ class TableByShard(Mapping[int, list[dict[str, Any]]]):
     `digests`: of each shard's rows, the canonical digest.
     """
 
-    def __init__(self, record: type[Record], rows: Mapping[int, list[dict[str, Any]]]) -> None:
+    def __init__(
+        self, record: type[Record], rows: Mapping[int, list[dict[str, Any]]], path: Path | None = None
+    ) -> None:
         self.record = record
         self.digests = {shard: canonical_digest(some) for shard, some in rows.items()}
-        self.tables = {shard: table_of(some, record) for shard, some in rows.items()}
+        self.tables = ByShard[pl.DataFrame]({}, path)  # of one table
+        self.lengths: dict[int, int] = {}
+        for shard, some in rows.items():
+            self.tables.add(shard, [table := table_of(some, record)])
+            self.lengths[shard] = table.height
 
     def __getitem__(self, shard: int) -> list[dict[str, Any]]:
-        return self.tables[shard].to_dicts()
+        return self.tables[shard][0].to_dicts()
 
     def __iter__(self) -> Iterator[int]:
-        return iter(self.tables)
+        return iter(self.lengths)
 
     def __len__(self) -> int:
-        return len(self.tables)
+        return len(self.lengths)
 
     def table(self, shard: int) -> pl.DataFrame:
         """The rows of one shard."""
-        return self.tables.get(shard, empty(self.record))
+        return self.tables[shard][0] if shard in self.tables else empty(self.record)
 
     def rows(self) -> int:
         """Rows of all shards; a row in several shards counts in each."""
-        return sum(table.height for table in self.tables.values())
+        return sum(self.lengths.values())
 
     def only(self, shard: int) -> "TableByShard":
         """The rows of one shard."""
-        table_by_shard = TableByShard(self.record, {})
-        if shard in self.tables:
-            table_by_shard.digests[shard], table_by_shard.tables[shard] = self.digests[shard], self.tables[shard]
-        return table_by_shard
+        own = TableByShard.__new__(TableByShard)
+        own.record, own.tables = self.record, self.tables.only(shard)
+        own.digests = {shard: self.digests[shard]} if shard in self.digests else {}
+        own.lengths = {shard: self.lengths[shard]} if shard in self.lengths else {}
+        return own
 
 
 def table_of(rows: list[dict[str, Any]], record: type[Record]) -> pl.DataFrame:

@@ -13,6 +13,7 @@ from openclawbench.base.code_digest import Parsed, parse_cache
 from openclawbench.intake.intake import Intake, take_in
 from openclawbench.intake.raw_folder import files_below
 from openclawbench.storage.data_folder import DataFolder, read_json
+from openclawbench.storage.temporary_folder import temporary_folder
 from openclawbench.workspace.settings import Settings
 
 WORTH_A_PROCESS = 5_000  # input files; starting the process takes a second
@@ -23,18 +24,20 @@ def take_in_inputs(data: DataFolder, settings: Settings, save: bool) -> Intake:
     if not has_many_files(data, settings):
         return scanned_here(data, settings, save)
     command = [sys.executable, "-P", "-c", f"from {__name__} import answer; answer()"]
-    question = pickle.dumps((data.root.absolute(), data.remote, settings, save))
-    # A session of its own: Ctrl-C in the terminal is this process's to handle, which ends the other one.
-    ended = subprocess.run(command, input=question, capture_output=True, start_new_session=True, check=False)
-    if ended.returncode:
-        return scanned_here(data, settings, save)  # raises what went wrong there
-    intake: Intake = pickle.loads(ended.stdout)
-    return intake
+    with temporary_folder("inputs") as packed:
+        question = pickle.dumps((data.root.absolute(), data.remote, settings, save, packed))
+        # A session of its own: Ctrl-C in the terminal is this process's to handle, which ends the other one.
+        ended = subprocess.run(command, input=question, capture_output=True, start_new_session=True, check=False)
+        if ended.returncode == 0:
+            intake: Intake = pickle.loads(ended.stdout)  # opens the files in the folder, which then lose their names
+            return intake
+    return scanned_here(data, settings, save)  # raises what went wrong there
 
 
-def scanned_here(data: DataFolder, settings: Settings, save: bool) -> Intake:
+def scanned_here(data: DataFolder, settings: Settings, save: bool, packed: Path | None = None) -> Intake:
     """The inputs, scanned in this process."""
-    return take_in(data, settings.raw, settings.oracle, save, settings.bfcl_models, settings.accepts_noncommercial)
+    models, noncommercial = settings.bfcl_models, settings.accepts_noncommercial
+    return take_in(data, settings.raw, settings.oracle, save, models, noncommercial, packed)
 
 
 def has_many_files(data: DataFolder, settings: Settings) -> bool:
@@ -49,10 +52,10 @@ def has_many_files(data: DataFolder, settings: Settings) -> bool:
 
 def answer() -> None:
     """Scan the inputs of the data folder that standard input names; standard output gets the Intake."""
-    root, remote, settings, save = pickle.load(sys.stdin.buffer)
+    root, remote, settings, save, packed = pickle.load(sys.stdin.buffer)
     data = DataFolder(root, remote)
     load_code_digests(data)
-    sys.stdout.buffer.write(pickle.dumps(scanned_here(data, settings, save)))
+    sys.stdout.buffer.write(pickle.dumps(scanned_here(data, settings, save, packed)))
 
 
 def load_code_digests(data: DataFolder) -> dict[str, Parsed]:
