@@ -13,6 +13,7 @@ from benchmarks.ingest import DEFAULT_SCALE, Job, big_bytes_at, print_results, r
 from benchmarks.privacy import print_alarms
 from benchmarks.release import print_release, run_release
 from benchmarks.rules_judge import as_markdown, measure, put_into
+from benchmarks.size import print_size, run_size
 from benchmarks.stages import print_stages, run_stages
 from openclawbench.base.resources import how_to_install, resource
 from openclawbench.base.terminal import output
@@ -132,6 +133,19 @@ def release(
     results = run_release(sessions_at(scale), seed, create_scratch(scratch))
     print_release(output(), results)
     save(out, "release.json", results)
+
+
+@app.command()
+def size(
+    records: Annotated[list[int], typer.Option("--records", min=1, help="How many; repeat it for several sizes.")],
+    seed: Seed = 1,
+    out: Annotated[Path | None, typer.Option("-o", "--output", help="Folder for size.json.")] = None,
+    scratch: Scratch = None,
+) -> None:
+    """Measure corpus stages and release of made-up merged records: memory, and one process beside two."""
+    results = run_size(records, seed, create_scratch(scratch))
+    print_size(output(), results)
+    save(out, "size.json", results)
 
 
 @app.command()

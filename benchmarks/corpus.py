@@ -25,8 +25,9 @@ class Written:
     bytes: int
 
 
-def write_corpus(folder: Path, sessions: int, seed: int) -> Written:
-    """Write a corpus into a folder that has none: the same bytes for the same numbers.
+def write_corpus(folder: Path, sessions: int, seed: int, median: int | None = None) -> Written:
+    """Write a corpus into a folder that has none: the same bytes for the same numbers. `median`: bytes of a session,
+    where they are to be shorter or longer than real ones.
 
     Session k is task k // 6 run by model k % 6. Raises FileExistsError where the folder has a corpus already.
     """
@@ -37,7 +38,7 @@ def write_corpus(folder: Path, sessions: int, seed: int) -> Written:
         (folder / "raw" / "run_manifest.jsonl").open("wb") as manifest,
         (folder / "oracle" / "outcomes.jsonl").open("wb") as oracle,
     ):
-        for run, session in sessions_of(sessions, seed):
+        for run, session in sessions_of(sessions, seed, median=median):
             write_session(folder / "raw", run, session)
             size += len(session.content)
             manifest.write(ENCODE(run) + b"\n")
@@ -54,9 +55,13 @@ def write_session(raw: Path, run: dict[str, Any], session: Made) -> Path:
     return path
 
 
-def sessions_of(sessions: int, seed: int, first: int = 0) -> Iterator[tuple[dict[str, Any], Made]]:
+def sessions_of(
+    sessions: int, seed: int, first: int = 0, median: int | None = None
+) -> Iterator[tuple[dict[str, Any], Made]]:
     """(run manifest row, session) from number `first` on; none needs the others."""
     shape = load_shape()
+    if median is not None:
+        shape = shape.model_copy(update={"size": shape.size.model_copy(update={"median": median})})
     corpus = Corpus(shape, Texts(shape, seed))
     for number in range(first, first + sessions):
         task, index = divmod(number, len(shape.model))

@@ -8,17 +8,19 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+import pyarrow as pa
 import pyarrow.parquet as pq
 from sealing import seal
 
 from openclawbench.base.canonical_json import canonical_json
 from openclawbench.errors import OpenClawBenchError
-from openclawbench.records.datapackage import DataPackage
+from openclawbench.records.datapackage import DataPackage, InputFile
 from openclawbench.records.release import LabelBasis, LabelRow, Master, PoolRow, PositiveStructured, RecordIndexRow
 from openclawbench.records.tiers import status_of
 from openclawbench.release.card.configs import models_of
 from openclawbench.release.card.described import described
-from openclawbench.release.labels.labels import CUTS, HOLD_OUT, PARTS, POOL_FILE, SIDES, as_json, part_file, typed_file
+from openclawbench.release.input_files import INPUTS_FILE, INPUTS_TABLE
+from openclawbench.release.labels.labels import CUTS, HOLD_OUT, PARTS, POOL_FILE, SIDES, as_json, part_file
 from openclawbench.release.privacy.detect import Detector
 from openclawbench.release.privacy.rules import PrivacyRules
 from openclawbench.release.record_index import INDEX_FILE
@@ -34,6 +36,7 @@ from openclawbench.release.writer.provenance import NAME as PACKAGE
 from openclawbench.release.writer.provenance import resources
 from openclawbench.release.writer.render import MASTER_FILE, POSITIVES_FILES, ROOT, TIER_FILES, stage_raw_file
 from openclawbench.release.writer.summarize import summarize, summary_files
+from openclawbench.release.writer.table_writer import typed_file
 from openclawbench.tables.schema import from_records
 
 Row = dict[str, Any]
@@ -94,6 +97,9 @@ class Opened:
         self.write_labels(changed)
         for name, rows in self.read.items():
             (self.root / name).write_bytes(lines_of(rows))
+        if INPUTS_FILE in self.read:
+            table = pa.Table.from_pylist(self.read[INPUTS_FILE], schema=arrow_schema(InputFile))
+            pq.write_table(table, self.root / INPUTS_TABLE)
         reseal(self.root, self.last)
 
     def write_records(self) -> dict[Key, Row]:

@@ -16,6 +16,7 @@ from child import EXAMPLE, Ran, call, few_shards, small_raw
 from planted import Opened, Row, package_of
 
 from openclawbench.base.canonical_json import canonical_json
+from openclawbench.release.input_files import INPUTS_FILE
 from openclawbench.release.labels.labels import LEFT_OUT_FILE, POOL_FILE, SPLITS_FILE
 from openclawbench.release.record_index import INDEX_FILE
 from openclawbench.release.validate.validate import validate
@@ -180,7 +181,11 @@ def rule_file(**values: Any) -> Plant:
 
 
 def first_input(change: Change) -> Plant:
-    return package(lambda made: change(made["inputs"][0]))
+    return inputs(lambda rows: change(rows[0]))
+
+
+def inputs(change: Callable[[list[Row]], object]) -> Plant:
+    return lambda opened: change(opened.rows(INPUTS_FILE))
 
 
 def other_prompt(opened: Opened) -> None:
@@ -597,9 +602,9 @@ OF_FILES: dict[str, tuple[Plant, str, str]] = {
         "rules",
         "rule",
     ),
-    "an input that is not named": (package(lambda made: made["inputs"].pop(0)), "inputs", "0 inputs became it"),
+    "an input that is not named": (inputs(lambda rows: rows.pop(0)), "inputs", "0 inputs became it"),
     "an input that is named twice": (
-        package(lambda made: made["inputs"].append(made["inputs"][0])),
+        inputs(lambda rows: rows.append(rows[0])),
         "inputs",
         "2 inputs became it",
     ),

@@ -418,7 +418,7 @@ def test_the_data_package_names_what_it_was_made_from_and_nothing_of_this_machin
     made = said["provenance"]
     sessions = [path for model in MODELS for path in (example.raw / model).rglob("*") if path.is_file()]
     want = {str(path.relative_to(example.raw)): hashlib.sha256(path.read_bytes()).hexdigest() for path in sessions}
-    assert {one["path"]: one["sha256"] for one in made["inputs"]} == want
+    assert {one["path"]: one["sha256"] for one in lines(release / "input_files.jsonl")} == want
     assert made["commands"] == ["openclawbench release --judge rules"]
     assert made["lock_sha256"] == hashlib.sha256((ROOT / "requirements.lock").read_bytes()).hexdigest()
     rules = {path.name for path in RULES.glob("*.toml")} - {

@@ -5,6 +5,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pyarrow.parquet as pq
 import pytest
 from child import call, few_shards
@@ -108,7 +109,8 @@ def test_a_step_leads_back_to_its_row(data: Path, raw: Path) -> None:
 def test_the_release_is_valid_and_states_the_licence(data: Path) -> None:
     assert call("validate", data / "release").status == 0
     package = json.loads((data / "release" / "datapackage.json").read_text())
-    stated = {entry["path"]: entry["license"] for entry in package["provenance"]["inputs"]}
+    rows = pl.read_parquet(data / "release" / "input_files.parquet")
+    stated = dict(rows.select("path", "license").iter_rows())
     assert stated["claws/train.parquet"] == LICENSE
     assert stated["docs/rows.jsonl"] is None
     assert {"name": LICENSE, "title": "2 sessions, as their source states it"} in package["licenses"]

@@ -277,7 +277,11 @@ WAYS: dict[str, tuple[Damage, str]] = {
         package(lambda said: said["provenance"]["prompts"][0].update(sha256="0" * 64)),
         "datapackage",
     ),
-    "a package without its inputs": (package(lambda said: said["provenance"]["inputs"].clear()), "inputs"),
+    "no inputs": (lambda root: (root / "input_files.jsonl").write_bytes(b""), "inputs"),
+    "other inputs as Parquet": (
+        lambda root: pl.read_parquet(root / "input_files.parquet").head(1).write_parquet(root / "input_files.parquet"),
+        "parquet",
+    ),
     "a package with a field too many": (package(lambda said: said.update(host="ada")), "datapackage"),
     "no word on what text was searched for": (lambda root: (root / "privacy.json").unlink(), "text_rules"),
     "a key in a text": (

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 from session_tables import document, jsonl, trace_row
 
@@ -11,7 +12,8 @@ from openclawbench.construct.normalize.normalize import normalize
 from openclawbench.intake.intake import take_in
 from openclawbench.intake.licenses import card_of, license_of
 from openclawbench.records.session import FileOutcome, RunManifestRow, SourceFile, Trajectory
-from openclawbench.release.writer.provenance import input_files, license_counts, stated_licenses
+from openclawbench.release.input_files import license_counts, sorted_inputs
+from openclawbench.release.writer.provenance import stated_licenses
 from openclawbench.rules.normalize import NormalizeRules
 from openclawbench.rules.tables import TableRules
 from openclawbench.storage.data_folder import DataFolder
@@ -113,7 +115,10 @@ def test_a_readme_without_front_matter_states_nothing() -> None:
 def test_provenance_states_the_licences(tmp_path: Path) -> None:
     jsonl(tmp_path / "raw/m/train.jsonl", [trace_row(1, 1.0, license="cc-by-nc-4.0"), trace_row(2, 1.0)])
     intake = take_in(DataFolder(tmp_path / "data"), tmp_path / "raw", None, False, accept_noncommercial=True)
-    inputs = [entry.model_copy(update={"disposition": "trajectory"}) for entry in input_files(intake)]
-    assert [entry.license for entry in inputs] == ["cc-by-nc-4.0", None]
-    stated = stated_licenses(license_counts(inputs))
+    manifest, rules = empty(RunManifestRow).lazy(), NormalizeRules.load()
+    tables = [normalize(intake.read(SourceFile, shard), manifest, rules)[-1] for shard in intake.entries]
+    rows = pl.concat(sorted_inputs(tables))
+    assert rows["license"].to_list() == ["cc-by-nc-4.0", None]
+    assert rows["disposition"].to_list() == ["trajectory", "trajectory"]
+    stated = stated_licenses(license_counts(tables))
     assert [(one.name, one.title) for one in stated] == [("cc-by-nc-4.0", "1 session, as their source states it")]

@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from paper_tables import T14, T31
 
-from openclawbench.records.release import LabelRow, Master, PoolRow
+from openclawbench.records.release import Master, PoolRow
 from openclawbench.records.statistics import StatisticsFile, StatisticsSections
 from openclawbench.release.baseline_notice import RULES_NOTICE, RULES_STAMP
 from openclawbench.release.settings import PublishRules, StatisticsSettings
 from openclawbench.release.statistics.consistency import contradictions
-from openclawbench.release.statistics.corpus import HUMAN_COLUMNS, Corpus, corpus_records
+from openclawbench.release.statistics.corpus import HUMAN_COLUMNS, LABEL_COLUMNS, Corpus, corpus_records, record_columns
 from openclawbench.release.statistics.corrected_gap import gap_sentence
 from openclawbench.release.statistics.declaration import share_of, statistic
 from openclawbench.release.statistics.files import statistics_files, text
@@ -27,8 +27,8 @@ from openclawbench.reports.section import Report, Section
 from openclawbench.tables.schema import schema
 
 RULES = PublishRules.load()
-KINDS = corpus_records([], COLUMNS).schema
-LABELS = dict(schema(LabelRow)) | {"cut": pl.String(), "side": pl.String()}
+KINDS = pl.DataFrame(schema=schema(Master)).select(record_columns(COLUMNS)).schema
+LABELS = dict.fromkeys((*LABEL_COLUMNS, "cut", "side"), pl.Categorical)
 EVENTS = dict.fromkeys(Master.model_fields["event_type_counts"].annotation.model_fields, 0)  # type: ignore[union-attr]
 BLANK: dict[str, Any] = dict.fromkeys(KINDS) | {
     "source_model": "m",
@@ -67,7 +67,7 @@ T4 = {
 
 def corpus(rows: list[dict[str, Any]], pool: list[dict[str, Any]] | None = None, labels: int = 0) -> Corpus:
     """A corpus of these rows, everything else blank; the first `labels` accepted ones stand on the test side."""
-    records = pl.DataFrame([BLANK | row for row in rows], schema=KINDS)
+    records, step_counts = corpus_records([pl.DataFrame([BLANK | row for row in rows], schema=KINDS)], COLUMNS)
     sides = [
         dict.fromkeys(LABELS) | {"source_model": row["source_model"], "anomaly_type_l2": row["anomaly_type_l2"]}
         for row in records.head(labels).to_dicts()
@@ -75,6 +75,7 @@ def corpus(rows: list[dict[str, Any]], pool: list[dict[str, Any]] | None = None,
     same = {"label_status": "accepted", "cut": "default_cut", "side": "test"}
     return Corpus(
         records,
+        step_counts,
         pl.DataFrame([one | same for one in sides], schema=LABELS),
         pl.DataFrame([dict.fromkeys(PoolRow.model_fields) | one for one in pool or []], schema=dict(schema(PoolRow))),
     )
@@ -114,7 +115,7 @@ def paper() -> Corpus:
         for number, name in enumerate(one for one, (_, count) in T4.items() for _ in range(count))
         for slice_label in [("pass_low_risk", "pass_medium_risk", "pass_high_risk")[number % 3]]
     ]
-    return Corpus(records, pl.DataFrame(schema=LABELS), corpus([], pool).pool)
+    return Corpus(*corpus_records([records], COLUMNS), pl.DataFrame(schema=LABELS), corpus([], pool).pool)
 
 
 def made(some: Corpus) -> tuple[Report, dict[str, Section]]:
@@ -147,6 +148,7 @@ def summary(some: Corpus) -> dict[str, Any]:
             gap[f"{base}_{name}"] = len(part)
             gap[f"{base}_{name}_anomalous"] = sum(bool(row["is_anomalous"]) for row in part)
     slices = [row["slice_label"] or "no_outcome" for row in rows]
+    counted = some.step_counts.filter(pl.col("column") == "event_type_counts")
     return {
         "totals": {
             "trajectories": len(rows),
@@ -157,7 +159,7 @@ def summary(some: Corpus) -> dict[str, Any]:
         },
         "outcome_process_gap": gap,
         "slice_label": {name: slices.count(name) for name in set(slices)},
-        "event_type": {name: sum(row["event_type_counts"][name] for row in rows) for name in EVENTS},
+        "event_type": dict.fromkeys(EVENTS, 0) | dict(counted.group_by("name").agg(pl.col("steps").sum()).iter_rows()),
     }
 
 

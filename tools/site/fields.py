@@ -14,7 +14,7 @@ JUDGE, REVIEW, DETECT = "Answers of the judge", "Human review", "Detectors"
 GROUPS: dict[str, tuple[str, ...]] = {
     RELEASE: (
         *("master", "positive_structured", "label_row", "reference_label", "human_audited", "pool_row"),
-        *("record_index_row", "stage_raw", "statistics", "datapackage"),
+        *("record_index_row", "input_file", "stage_raw", "statistics", "datapackage"),
     ),
     INPUTS: ("run_manifest_row", "oracle_record", "file_outcome"),
     WORK: (

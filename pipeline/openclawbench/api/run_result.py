@@ -116,7 +116,7 @@ def run(
         data=folder.root,
         redone=report.redone,
         release=folder.release if is_released else None,
-        sources=[SourceCounts(**row) for row in run_summary.count_inputs(report.files)],
+        sources=[SourceCounts(**row) for row in report.inputs],
         tiers=count_tiers(report.tables[Annotation]) if report.tables is not None and is_annotated else {},
         needs_a_person=run_summary.complaints(report),
         reasons=run_summary.reasons_for_a_person(report, in_force),

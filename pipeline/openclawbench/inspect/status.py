@@ -19,7 +19,8 @@ from openclawbench.runtime.shard_task import Shard
 from openclawbench.runtime.stage import Stage
 from openclawbench.storage.data_folder import read_json
 from openclawbench.workspace.certificates import quoted
-from openclawbench.workspace.run_summary import count_inputs, unusable_context, warning_rows
+from openclawbench.workspace.file_outcomes import count_inputs, noted_files
+from openclawbench.workspace.run_summary import unusable_context, warning_rows
 
 
 def stages(run: Run) -> list[dict[str, Any]]:
@@ -144,8 +145,8 @@ def as_data(run: Run, commands: list[str]) -> dict[str, Any]:
         "oracle_files": run.intake.counts,
     }
     if has(run, FileOutcome):
-        files = rows_of(run, FileOutcome).collect()
-        content["sources"] = count_inputs(files)
+        files = noted_files(rows_of(run, FileOutcome))
+        content["sources"] = count_inputs(rows_of(run, FileOutcome))
         content["quarantined"] = (
             files.filter(pl.col("disposition") == "quarantined").select("path", "reason", "line", "message").to_dicts()
         )

@@ -125,12 +125,16 @@ class TableByShard(Mapping[int, list[dict[str, Any]]]):
         self, record: type[Record], rows: Mapping[int, list[dict[str, Any]]], path: Path | None = None
     ) -> None:
         self.record = record
-        self.digests = {shard: canonical_digest(some) for shard, some in rows.items()}
+        self.digests: dict[int, str] = {}
         self.tables = ByShard[pl.DataFrame]({}, path)  # of one table
         self.lengths: dict[int, int] = {}
         for shard, some in rows.items():
-            self.tables.add(shard, [table := table_of(some, record)])
-            self.lengths[shard] = table.height
+            self.add(shard, some)
+
+    def add(self, shard: int, rows: list[dict[str, Any]]) -> None:
+        """Add the rows of a shard."""
+        self.digests[shard], self.lengths[shard] = canonical_digest(rows), len(rows)
+        self.tables.add(shard, [table_of(rows, self.record)])
 
     def __getitem__(self, shard: int) -> list[dict[str, Any]]:
         return self.tables[shard][0].to_dicts()

@@ -26,7 +26,7 @@ class Resource(Record):
 
 
 class InputFile(Record):
-    """One session that was read, whatever became of it."""
+    """A line of input_files.jsonl: one session that was read, whatever became of it."""
 
     source_model: str
     path: str
@@ -97,7 +97,6 @@ class MadeFrom(Record):
     prompts: list[PromptFile]
     judges: list[JudgeUsed]
     input_tables: list[InputTable]
-    inputs: list[InputFile]
 
 
 class DataPackage(Record):

@@ -13,7 +13,7 @@ from pydantic import BaseModel
 
 from openclawbench.base.resources import checkout
 from openclawbench.records.calibration import CalibrationReview, CalibrationSheetRow, HumanAudited
-from openclawbench.records.datapackage import DataPackage
+from openclawbench.records.datapackage import DataPackage, InputFile
 from openclawbench.records.detection.packet import DetectorPacket
 from openclawbench.records.detection.prediction import Prediction, PredictionProvenance
 from openclawbench.records.detection.training import AdapterProvenance, EpochRows, TrainingExport, TrainingRow
@@ -69,6 +69,7 @@ PUBLIC: dict[str, type[BaseModel]] = {  # the lines of every released file, ever
     "file_outcome": FileOutcome,
     "fused": Fused,
     "human_audited": HumanAudited,
+    "input_file": InputFile,
     "label_assignment": LabelAssignment,
     "label_row": LabelRow,
     "master": Master,

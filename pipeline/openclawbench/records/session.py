@@ -257,6 +257,9 @@ class FileOutcome(Record):
     disposition: str
     trajectory_id: str | None
     reason: str | None
+    license: str | None
+    context_sha256: str | None
+    base_line: int
     line: int | None
     message: str | None
     warnings: list[Warned]

@@ -27,7 +27,7 @@ def as_data(verb: str, report: RunReport, data: DataFolder, reasons: list[str]) 
         "verb": verb,
         "redone": report.redone,
         "stages": [vars(stage) for stage in report.reports],
-        "sources": count_inputs(report.files),
+        "sources": report.inputs,
         "needs_a_person": complaints(report),
         "warnings": warnings(report),
     }
@@ -44,24 +44,9 @@ def as_data(verb: str, report: RunReport, data: DataFolder, reasons: list[str]) 
     return summary | {"exit": {"status": NEEDS_A_PERSON if reasons else 0, "why": reasons}}
 
 
-def count_inputs(files: pl.DataFrame) -> list[dict[str, Any]]:
-    """Per source model: sessions_in = trajectories + copies + quarantined; other files are counted beside them.
-    `files`: FileOutcome."""
-    kind = pl.col("disposition")
-    counted = files.group_by("source_model").agg(
-        sessions_in=(kind != "sidecar").sum(),
-        trajectories=(kind == "trajectory").sum(),
-        copies=(kind == "copy").sum(),
-        quarantined=(kind == "quarantined").sum(),
-        no_sessions=(kind == "sidecar").sum(),
-        records_in=pl.col("records_in").sum(),
-    )
-    return counted.sort("source_model").to_dicts()
-
-
 def complaints(report: RunReport) -> list[str]:
     """A sentence for each input that a person must look at."""
-    quarantined = report.files.filter(pl.col("disposition") == "quarantined").sort("path")
+    quarantined = report.noted.filter(pl.col("disposition") == "quarantined").sort("path")
     sentences = [f"{row['reason']}: {row['message']}" for row in quarantined.iter_rows(named=True)]
     if not report.sessions:
         sentences.append("no_sessions: no file here is a session. Put *.jsonl files under RAW/<source_model>/.")
@@ -71,11 +56,12 @@ def complaints(report: RunReport) -> list[str]:
 def warnings(report: RunReport) -> list[str]:
     """A sentence for each remark on the outcomes, and for each fault that did not stop a file."""
     notes = [f"{note['reason']}: {note['message']}" for note in report.notes]
-    return notes + file_warnings(report.files)
+    return notes + file_warnings(report.noted)
 
 
 def file_warnings(files: pl.DataFrame) -> list[str]:
-    """A sentence for each unusable file beside the sessions, and for each fault that did not stop a session."""
+    """A sentence for each unusable file beside the sessions, and for each fault that did not stop a session. `files`:
+    noted_files()."""
     unusable = [f"{row['reason']}: {row['message']}" for row in unusable_context(files)]
     return unusable + [f"{row['reason']}: {row['message']}; the session is kept" for row in warning_rows(files)]
 

@@ -29,6 +29,7 @@ from openclawbench.storage.data_folder import DataFolder, part_name, write_json
 from openclawbench.storage.object_store import ObjectStore
 from openclawbench.tables.record import Record
 from openclawbench.workspace.certificates import quoted
+from openclawbench.workspace.file_outcomes import count_inputs, noted_files
 from openclawbench.workspace.inputs import load_code_digests, take_in_inputs
 from openclawbench.workspace.judges import make_judge
 from openclawbench.workspace.progress import Progress
@@ -45,7 +46,8 @@ class RunReport:
     """The result of a run."""
 
     reports: list[StageReport]
-    files: pl.DataFrame  # FileOutcome
+    inputs: list[dict[str, Any]]  # count_inputs()
+    noted: pl.DataFrame  # noted_files()
     faults: list[dict[str, Any]]
     released: bool | None = None  # null: not requested; false: it existed already
     tables: "Tables | None" = None
@@ -55,8 +57,8 @@ class RunReport:
     quarantined: int = field(init=False, default=0)
 
     def __post_init__(self) -> None:
-        self.sessions = self.files.filter(pl.col("disposition") != "sidecar").height
-        self.quarantined = self.files.filter(pl.col("disposition") == "quarantined").height
+        self.sessions = sum(row["sessions_in"] for row in self.inputs)
+        self.quarantined = sum(row["quarantined"] for row in self.inputs)
 
     @property
     def redone(self) -> int:
@@ -131,8 +133,8 @@ def update(
             else None
         )
         tables = Tables(run)
-        files = tables[FileOutcome].collect()
-        return RunReport(reports, files, intake.faults, released, tables, settings.shard, intake.warnings)
+        inputs, noted = count_inputs(tables[FileOutcome]), noted_files(tables[FileOutcome])
+        return RunReport(reports, inputs, noted, intake.faults, released, tables, settings.shard, intake.warnings)
 
 
 def check_release(root: Path) -> None:

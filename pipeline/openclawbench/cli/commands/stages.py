@@ -118,7 +118,7 @@ def print_report(verb: str, report: RunReport, data: DataFolder) -> None:
     console = output()
     if not report.redone and not report.released:
         console.print(f"{verb}: nothing has changed, nothing was redone")
-    print_inputs(console, report.files)
+    print_inputs(console, report.inputs)
     if report.share is not None:
         print_share(console, report, verb, data)
     elif verb == "fuse":

@@ -18,6 +18,7 @@ from openclawbench.records.session import FileOutcome
 from openclawbench.runtime.active_runs import runs
 from openclawbench.runtime.run import Run
 from openclawbench.storage.data_folder import DataFolder
+from openclawbench.workspace.file_outcomes import count_inputs, noted_files
 from openclawbench.workspace.release_settings import release_commands
 from openclawbench.workspace.run_summary import unusable_context, warning_rows
 from openclawbench.workspace.settings import settings
@@ -58,9 +59,9 @@ def print_status(run: Run, commands: list[str], console: Console) -> None:
     show("Runs", ["host", "process", "share", "shards under way"], active)
     show("Failed shards", ["stage", "shard", "error"], cells(state.failures(run), "stage", "shard", "error"))
     if has(run, FileOutcome):
-        files = rows_of(run, FileOutcome).collect()
+        files = noted_files(rows_of(run, FileOutcome))
         console.print()
-        print_inputs(console, files)
+        print_inputs(console, count_inputs(rows_of(run, FileOutcome)))
         columns = ["reason", "line", "message"]
         quarantined = files.filter(pl.col("disposition") == "quarantined").sort("path").to_dicts()
         show("Quarantined", columns, cells(quarantined, *columns))

@@ -17,7 +17,6 @@ from openclawbench.storage.data_folder import DataFolder
 from openclawbench.tables.record import TRAJECTORY_KEY
 from openclawbench.workspace.run_summary import (
     NEEDS_A_PERSON,
-    count_inputs,
     shards_of_share,
     splits,
     summarize,
@@ -64,10 +63,10 @@ def print_lines(console: Console, lines: list[str], limit: int = 20, style: str 
         console.print(f"… and {len(lines) - limit} more; `openclawbench status` lists them all")
 
 
-def print_inputs(console: Console, files: pl.DataFrame) -> None:
-    """What came in, by source model. `files`: FileOutcome."""
+def print_inputs(console: Console, counts: list[dict[str, Any]]) -> None:
+    """What came in, by source model. `counts`: count_inputs()."""
     names = ["source_model", "sessions_in", "trajectories", "copies", "quarantined", "no_sessions", "records_in"]
-    rows = [[row[name] for name in names] for row in count_inputs(files)]
+    rows = [[row[name] for name in names] for row in counts]
     console.print(table("sessions_in = trajectories + copies + quarantined", names, rows))
 
 

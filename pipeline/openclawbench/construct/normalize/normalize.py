@@ -7,12 +7,14 @@ from typing import Any
 
 import polars as pl
 
+from openclawbench.base.canonical_json import sha256_text
 from openclawbench.base.session_names import NATIVE_NAME, path_name
 from openclawbench.construct.normalize import messages
 from openclawbench.construct.normalize.session_file import SessionFile, refuse, trajectory_key
 from openclawbench.construct.normalize.session_rows import add_rows, outcome_row, task_rows
 from openclawbench.construct.normalize.step_columns import StepColumns
 from openclawbench.construct.normalize.trajectory_ids import name_trajectories
+from openclawbench.intake.licenses import LICENSE
 from openclawbench.records.oracle import SourceOutcome, SourceOutcomes
 from openclawbench.records.session import (
     FileOutcome,
@@ -101,6 +103,8 @@ def read_file(row: dict[str, Any], rules: NormalizeRules) -> SessionFile:
     file.identity, source = row["identity"], source_named(row["adapter"])
     content: bytes | memoryview | None = row["content"]
     context = json.loads(row["context"]) if row["context"] else {}
+    file.license = context.get(LICENSE)
+    file.context_sha256 = sha256_text(row["context"]) if row["context"] else None
     if (noted := context.get("noted")) is not None:
         return note_store(file, noted, rules)
     if (row["error"] is not None or content is None) and (kind := rules.store_companion(file.path)):

@@ -35,6 +35,8 @@ class SessionFile:
     row: str | None = None  # row and column of a table, of a session that is a value of it
     row_number: int | None = None
     identity: str = ""  # equal for copies of one session
+    license: str | None = None  # that is stated for it
+    context_sha256: str | None = None  # of what lies beside it and is read with it
     steps: range | PackedSteps = range(0)  # of the session: rows of the shard's columns, or a very long one's own
 
 

@@ -7,14 +7,17 @@ from pathlib import Path
 from typing import NamedTuple
 
 from openclawbench.records.calibration import HumanAudited
+from openclawbench.records.datapackage import InputFile
 from openclawbench.records.release import LabelRow, Master, PoolRow, PositiveStructured
 from openclawbench.records.tiers import ACCEPTED, BASELINE, BASELINE_TIER, HIGH, REPAIRED, REVIEW
 from openclawbench.release.human_audited import HUMAN_FILE
-from openclawbench.release.labels.labels import CUTS, HOLD_OUT, POOL_FILE, SIDES, part_file, typed_file
+from openclawbench.release.input_files import INPUTS_TABLE
+from openclawbench.release.labels.labels import CUTS, HOLD_OUT, POOL_FILE, SIDES, part_file
 from openclawbench.release.writer.parquet import shard_pattern
 from openclawbench.release.writer.render import MASTER_FILE, POSITIVES_FILES, ROOT, TIER_FILES
 from openclawbench.release.writer.second_pass import both_side_file
-from openclawbench.tables.record import Keyed
+from openclawbench.release.writer.table_writer import typed_file
+from openclawbench.tables.record import Keyed, Record
 
 DEFAULT = "silver_labels"
 BOTH = "both_high_confidence"
@@ -56,7 +59,7 @@ class Config(NamedTuple):
 
     name: str
     about: str
-    record: type[Keyed]
+    record: type[Record]
     splits: dict[str, str]  # split -> pattern of its Parquet files, from the release folder
 
 
@@ -92,6 +95,8 @@ def all_configs(root: Path) -> Iterator[Config]:
     if (root / typed_file(HUMAN_FILE)).is_file():
         about = "what people made of records, beside the silver labels"
         yield Config("human_audited", about, HumanAudited, {WHOLE: typed_file(HUMAN_FILE)})
+    about = "every session that came in, and what became of it"
+    yield Config("input_files", about, InputFile, {WHOLE: INPUTS_TABLE})
     for model in models_of(root):
         sides = {side: f"{HOLD_OUT}/{model}/silver_{side}_labels.jsonl" for side in SIDES}
         held = {side: glob.escape(part_file(path)) for side, path in sides.items()}

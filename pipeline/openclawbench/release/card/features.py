@@ -6,13 +6,13 @@ from typing import Any
 import polars as pl
 
 from openclawbench.release.writer.parquet import SCALARS, of
-from openclawbench.tables.record import Keyed
+from openclawbench.tables.record import Record
 from openclawbench.tables.schema import schema
 
 Feature = dict[str, Any]
 
 
-def features(record: type[Keyed]) -> list[Feature]:
+def features(record: type[Record]) -> list[Feature]:
     """The columns of a record in the form of `dataset_info.features`, in declared order."""
     return [{"name": name, **typed(kind)} for name, kind in schema(record).items()]
 
@@ -27,6 +27,6 @@ def typed(kind: pl.DataType) -> Feature:
     return {"dtype": SCALARS[type(kind)]}
 
 
-def feature_lines(record: type[Keyed]) -> list[str]:
+def feature_lines(record: type[Record]) -> list[str]:
     """The same as lines of YAML, a column a line (JSON is YAML)."""
     return [f"  - {json.dumps(feature)}" for feature in features(record)]

@@ -9,6 +9,7 @@ from openclawbench.records.release import LabelRow, PoolRow
 from openclawbench.records.tiers import ACCEPTED, BASELINE
 from openclawbench.release.labels.split import hold_out
 from openclawbench.release.writer.staging_folder import StagingFolder
+from openclawbench.release.writer.table_writer import typed_file
 from openclawbench.rules.release import ReleaseRules
 from openclawbench.storage.parquet_io import write_parquet
 from openclawbench.tables.canonical_rows import canonical_rows
@@ -75,11 +76,6 @@ def write_parts(rows: pl.DataFrame, jsonl: str, staging: StagingFolder) -> None:
 def part_file(jsonl: str, status: str = ACCEPTED) -> str:
     """The Parquet file of the rows of one label_status (of PARTS) of a label file."""
     return f"{jsonl.removesuffix('.jsonl')}_{status}.parquet"
-
-
-def typed_file(jsonl: str) -> str:
-    """The Parquet file beside a JSONL file; such a table is always a single file."""
-    return jsonl.removesuffix(".jsonl") + ".parquet"
 
 
 def pool(assignments: pl.DataFrame) -> pl.DataFrame:

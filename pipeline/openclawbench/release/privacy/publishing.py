@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from openclawbench.base.canonical_json import canonical_bytes
-from openclawbench.records.datapackage import InputFile
 from openclawbench.release.privacy.detect import Detector
 from openclawbench.release.privacy.redact import Line, redact
 from openclawbench.release.privacy.rules import PrivacyRules
@@ -36,8 +35,9 @@ class Scanned:
         self.paths = TextScan()  # of inputs, as the data package names them
         self.redacted: set[tuple[str, str]] = set()
 
-    def look(self, parts: Iterable[Path], inputs: Iterable[InputFile]) -> None:
-        """Scan shards of rendered lines, one in memory at a time, and the paths of inputs."""
+    def look(self, parts: Iterable[Path], inputs: Iterable[pl.DataFrame]) -> None:
+        """Scan shards of rendered lines, one in memory at a time, and the paths of
+        inputs, tables with InputFile's columns."""
         scan_inputs(inputs, self.detector, self.paths)
         first = pl.col("files").list.first()
         place = pl.concat_str(pl.lit(f"{ROOT}/"), "source_model", pl.lit("/"), first)

@@ -9,11 +9,10 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from openclawbench.records.datapackage import InputFile
+from openclawbench.release.input_files import INPUTS_FILE
 from openclawbench.release.privacy.detect import Detector, Finder, Hit
 from openclawbench.release.record_key import Key, key_of
 from openclawbench.release.writer.jsonl_files import open_lines
-from openclawbench.release.writer.provenance import NAME as PACKAGE  # file whose input paths are searched
 from openclawbench.release.writer.render import MASTER_FILE, STAGES, stage_raw_file
 
 SCANNED = (MASTER_FILE, *(stage_raw_file(stage, number) for number in (1, 2) for stage in STAGES))
@@ -48,7 +47,7 @@ class TextFind(NamedTuple):
     @property
     def in_name(self) -> bool:
         """True if it is in a name; names are never redacted."""
-        return self.file == PACKAGE or self.place.rpartition(".")[2] in NAMES
+        return self.file == INPUTS_FILE or self.place.rpartition(".")[2] in NAMES
 
     def masked(self, detector: Detector) -> "TextFind":
         """The same, with every find in the names of its record masked too."""
@@ -128,16 +127,17 @@ def rows_of(by_key: dict[Key, Counter[tuple[str, str]]]) -> list[dict[str, Any]]
     ]
 
 
-def scan_inputs(inputs: Iterable[InputFile], detector: Detector, scan: TextScan) -> None:
-    """Scan the paths of inputs, as the data package names them. Each counts as the name of a record."""
-    rows = [(entry.source_model, "/".join((entry.path, entry.member or "")).rstrip("/")) for entry in inputs]
-    frame = pl.DataFrame(rows, {"source_model": pl.String, "path": pl.String}, orient="row")
-    looks = detector.worth_a_look(pl.col("path").str.replace_all("/", " "))
-    for model, path in frame.filter(pl.any_horizontal(looks)).iter_rows():
-        words = path.replace("/", " ")  # an address after a stroke would be the place of a file
-        for number, hit in enumerate(hits := detector.hits(words)):
-            shown = excerpt(words, hits, number)
-            scan.add(TextFind(PACKAGE, None, model, path, None, "path", hit.group, hit.kind, shown))
+def scan_inputs(inputs: Iterable[pl.DataFrame], detector: Detector, scan: TextScan) -> None:
+    """Scan the paths of inputs. Each counts as the name of a record. `inputs`: tables with InputFile's columns."""
+    place = pl.concat_str("path", pl.col("member").fill_null(""), separator="/").str.strip_chars_end("/")
+    for table in inputs:
+        frame = table.select("source_model", path=place)
+        looks = detector.worth_a_look(pl.col("path").str.replace_all("/", " "))
+        for model, path in frame.filter(pl.any_horizontal(looks)).iter_rows():
+            words = path.replace("/", " ")  # an address after a stroke would be the place of a file
+            for number, hit in enumerate(hits := detector.hits(words)):
+                shown = excerpt(words, hits, number)
+                scan.add(TextFind(INPUTS_FILE, None, model, path, None, "path", hit.group, hit.kind, shown))
 
 
 def scan_frame(frame: pl.DataFrame, detector: Detector, scan: TextScan) -> None:

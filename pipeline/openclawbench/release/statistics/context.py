@@ -65,19 +65,11 @@ def languages(corpus: Corpus, _settings: StatisticsSettings) -> Section:
 
 
 def summed(corpus: Corpus, column: str, key: str) -> list[Row]:
-    """Rows {key, steps, by_model}: of a column of numbers by name, each name that is not 0 everywhere."""
-    counts = (
-        corpus.records.select("source_model", column)
-        .unnest(column)
-        .group_by("source_model", maintain_order=True)
-        .sum()
-        .rows(named=True)
-    )
+    """Rows {key, steps, by_model}: of a column of SUMMED by name, each name that is not 0 everywhere."""
     by_name: dict[str, dict[str, int]] = {}
-    for row in counts:
-        for name, steps in row.items():
-            if name != "source_model" and steps:
-                by_name.setdefault(name, {})[row["source_model"]] = steps
+    own = corpus.step_counts.filter(pl.col("column") == column, pl.col("steps") > 0)
+    for name, model, steps in own.select("name", "source_model", "steps").iter_rows():
+        by_name.setdefault(name, {})[model] = steps
     return [{key: name, "steps": sum(by_name[name].values()), BY_MODEL: by_name[name]} for name in by_name]
 
 

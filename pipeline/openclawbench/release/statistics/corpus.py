@@ -2,23 +2,25 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 import polars as pl
 
 from openclawbench.errors import UnreadableInput, UsageError
 from openclawbench.records.oracle import failures_only
-from openclawbench.records.release import LabelRow, Master, PoolRow
+from openclawbench.records.release import Master, PoolRow
 from openclawbench.records.tiers import BASELINE, IS_BASELINE, main_status, status
 from openclawbench.release.baseline_notice import notice_of
 from openclawbench.release.card.configs import models_of
 from openclawbench.release.human_audited import HUMAN_FILE
-from openclawbench.release.labels.labels import CUTS, POOL_FILE, SIDES, typed_file
+from openclawbench.release.labels.labels import CUTS, POOL_FILE, SIDES
 from openclawbench.release.writer.jsonl_files import open_lines, released
 from openclawbench.release.writer.parquet import shards_of
 from openclawbench.release.writer.render import MASTER_FILE, ROOT
 from openclawbench.release.writer.second_pass import BOTH_FILE
 from openclawbench.release.writer.summarize import SUMMARY
+from openclawbench.release.writer.table_writer import typed_file
 from openclawbench.tables.record import TRAJECTORY_KEY
 from openclawbench.tables.schema import schema
 
@@ -35,6 +37,9 @@ BASE_COLUMNS = (  # that every statistic may use
 COMPUTED = {"judge": pl.col("provenance").struct["judge"], "failures_only": failures_only()}  # from other columns
 HUMAN_COLUMNS = (*TRAJECTORY_KEY, "human_anomaly_label", "same_label")
 COMPUTED_FROM = ("provenance", "oracle")
+SUMMED = ("event_type_counts", "language_counts")  # columns of step counts, which are needed as sums alone
+STEP_COUNTS = {"column": pl.String, "source_model": pl.String, "name": pl.String, "steps": pl.Int64}
+LABEL_COLUMNS = ("source_model", "label_status", "anomaly_type_l2")  # of a row of a label file
 ADDED = {"mode": pl.String}  # columns that releases of earlier checkouts lack: null there
 BASELINE_ONLY = (
     " No record of this release is accepted: what is counted are labels of the rules judge, which are a baseline."
@@ -54,12 +59,14 @@ READ = {  # released files -> what is read of them
 class Corpus:
     """The columns of one release that statistics need, in memory.
 
-    records: BASE_COLUMNS and further columns, a row a trajectory; labels: LabelRow's columns with `cut` and `side`;
-    pool: PoolRow's columns; both_sure: records in both_high_confidence.jsonl, null without a second pass; human:
+    records: BASE_COLUMNS and further columns, a row a trajectory, texts other than its id as categories; step_counts:
+    STEP_COUNTS, the columns of SUMMED summed over each source model; labels: LABEL_COLUMNS with `cut` and `side`; pool:
+    PoolRow's columns; both_sure: records in both_high_confidence.jsonl, null without a second pass; human:
     HUMAN_COLUMNS of human_audited, null without human verdicts.
     """
 
     records: pl.DataFrame
+    step_counts: pl.DataFrame
     labels: pl.DataFrame
     pool: pl.DataFrame
     both_sure: int | None = None
@@ -103,7 +110,7 @@ def read_corpus(root: Path, columns: Iterable[str] = ()) -> Corpus:
     try:
         shards = [path for model in models_of(root) for path in shards_of(root, f"{ROOT}/{model}/{MASTER_FILE}")]
         scans = (scan_records(path).select(record_columns(columns)) for path in shards)
-        records = corpus_records([scan.collect(engine="streaming") for scan in scans], columns)
+        records, step_counts = corpus_records((scan.collect(engine="streaming") for scan in scans), columns)
         labels = [label_file(root, cut, side) for cut in CUTS for side in SIDES]
         pool = pl.read_parquet(root / typed_file(POOL_FILE), glob=False)
         verdicts = root / typed_file(HUMAN_FILE)
@@ -113,7 +120,8 @@ def read_corpus(root: Path, columns: Iterable[str] = ()) -> Corpus:
         raise UnreadableInput(
             f"{root}: cannot read the release: {reason}. Validate the copy, or fetch it anew."
         ) from error
-    return Corpus(records, pl.concat(labels), pool.select(list(PoolRow.model_fields)), both_sure(root), human)
+    own = pool.select(list(PoolRow.model_fields))
+    return Corpus(records, step_counts, pl.concat(labels), own, both_sure(root), human)
 
 
 def scan_records(path: Path) -> pl.LazyFrame:
@@ -128,16 +136,35 @@ def record_columns(columns: Iterable[str]) -> list[pl.Expr]:
     return [COMPUTED.get(name, pl.col(name)).alias(name) for name in (*BASE_COLUMNS, *columns)]
 
 
-def corpus_records(parts: list[pl.DataFrame], columns: Iterable[str]) -> pl.DataFrame:
-    """Parts of the records, each with `record_columns`, as one table sorted by key."""
+def corpus_records(parts: Iterable[pl.DataFrame], columns: Iterable[str]) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """(records, step_counts) of a Corpus, of parts that each have `record_columns`."""
     empty = pl.DataFrame(schema=schema(Master)).select(record_columns(columns))
-    return pl.concat([empty, *parts]).sort("source_model", "trajectory_id")
+    texts = pl.col(pl.String).exclude("trajectory_id").cast(pl.Categorical)
+    records, sums = [], [pl.DataFrame(schema=STEP_COUNTS)]
+    for part in chain([empty], parts):
+        sums += [step_sums(part, column) for column in SUMMED if column in part.columns]
+        records.append(part.drop(SUMMED, strict=False).with_columns(texts))
+    counts = pl.concat(sums).group_by("column", "source_model", "name", maintain_order=True).agg(pl.col("steps").sum())
+    return pl.concat(records), counts
+
+
+def step_sums(records: pl.DataFrame, column: str) -> pl.DataFrame:
+    """Rows of STEP_COUNTS of one column of SUMMED."""
+    sums = records.select("source_model", column).unnest(column).group_by("source_model", maintain_order=True).sum()
+    rows = sums.unpivot(index="source_model", variable_name="name", value_name="steps")
+    return rows.select(column=pl.lit(column), source_model="source_model", name="name", steps="steps")
 
 
 def label_file(root: Path, cut: str, side: str) -> pl.DataFrame:
     """One label file."""
-    rows = pl.read_parquet(root / f"{CUTS[cut]}silver_{side}_labels.parquet", glob=False)
-    return rows.select(*LabelRow.model_fields, cut=pl.lit(cut), side=pl.lit(side))
+    rows = pl.read_parquet(root / f"{CUTS[cut]}silver_{side}_labels.parquet", glob=False, columns=[*LABEL_COLUMNS])
+    return label_columns(rows, cut, side)
+
+
+def label_columns(rows: pl.DataFrame, cut: str, side: str) -> pl.DataFrame:
+    """Rows of a label file as those of a Corpus, their texts as categories."""
+    columns = rows.select(*LABEL_COLUMNS, cut=pl.lit(cut), side=pl.lit(side))
+    return columns.with_columns(pl.col(pl.String).cast(pl.Categorical))
 
 
 def both_sure(root: Path) -> int | None:

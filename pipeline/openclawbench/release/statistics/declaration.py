@@ -12,7 +12,7 @@ from typing import Any
 
 from openclawbench.release.settings import StatisticsSettings
 from openclawbench.release.statistics.consistency import Identity, Same, Share, Sum
-from openclawbench.release.statistics.corpus import BASE_COLUMNS, Corpus
+from openclawbench.release.statistics.corpus import BASE_COLUMNS, SUMMED, Corpus
 from openclawbench.reports.section import BY_MODEL, Section
 
 Rows = list[Mapping[str, Any]]
@@ -46,7 +46,8 @@ class Statistic:
     def compute(self, corpus: Corpus, settings: StatisticsSettings) -> Section:
         """The table. Raises polars' ColumnNotFoundError if the function uses a column that it does not declare, and
         ValueError if its rows and its `columns` differ."""
-        own = replace(corpus, records=corpus.records.select(*BASE_COLUMNS, *self.reads))
+        names = [name for name in (*BASE_COLUMNS, *self.reads) if name not in SUMMED]
+        own = replace(corpus, records=corpus.records.select(names))
         section = self.function(own, settings)
         for row in section.rows:
             if unlike := sorted(row.keys() ^ section.columns.keys()):

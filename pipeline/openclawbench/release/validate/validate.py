@@ -76,9 +76,8 @@ class Validation:
         check_links(root, findings)
         digests = check_checksums(root, findings)
         package = read_package(root, findings)
-        inputs = None if package is None else Inputs(self.connection, package.provenance)
-        if package is not None:
-            package = package.model_copy(update={"provenance": package.provenance.model_copy(update={"inputs": []})})
+        inputs = Inputs(self.connection)
+        inputs.read(root, findings)
         provenance = None if package is None else package.provenance
         privacy = rules_of(root, findings)
         check_known(root, models, provenance, privacy, findings)
@@ -98,7 +97,7 @@ class Validation:
             check_cuts(root, basis, index, derived, in_force, findings)
         check_numbers(root, models, basis, findings)
         check_statistics(root, [statistics.collect()] if statistics is not None else [], findings)
-        if package is not None and inputs is not None:
+        if package is not None:
             check_data_package(root, package, inputs, digests, records, in_force, self.passes, findings)
         text = check_released_text(root, (results["text", model].scan for model in models), privacy, findings)
         check_described(root, digests, text.table(), findings)

@@ -14,7 +14,7 @@ from openclawbench.records.release import Master, PositiveStructured
 from openclawbench.release.settings import Parquet
 from openclawbench.release.writer.render import MASTER_FILE, POSITIVES_FILES, TIER_FILES
 from openclawbench.release.writer.staging_folder import StagingFolder
-from openclawbench.tables.record import Keyed
+from openclawbench.tables.record import Keyed, Record
 from openclawbench.tables.schema import schema
 
 if TYPE_CHECKING:  # imported where it is used: other commands start faster
@@ -36,7 +36,7 @@ def shard_name(jsonl: str, shard: int, shards: int) -> str:
 
 
 @cache
-def arrow_schema(record: type[Keyed]) -> "pa.Schema":
+def arrow_schema(record: type[Record]) -> "pa.Schema":
     """Columns and arrow types of a record's Parquet file; every column and every field may be null."""
     import pyarrow as pa
 

@@ -7,17 +7,17 @@ import hashlib
 import platform
 import re
 import tomllib
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from openclawbench.base.canonical_json import canonical_bytes, sha256_text
+import polars as pl
+
+from openclawbench.base.canonical_json import canonical_bytes, canonical_json
 from openclawbench.base.resources import INSIDE
 from openclawbench.base.terminal import pluralize
 from openclawbench.intake.intake import Intake
-from openclawbench.intake.licenses import license_of
 from openclawbench.judge.prompts import Prompt, prompt_files
 from openclawbench.judge.protocol import Judge
 from openclawbench.records.calibration import HumanVerdict
@@ -25,7 +25,6 @@ from openclawbench.records.certificate import JudgeCertificate
 from openclawbench.records.datapackage import (
     DataPackage,
     Dependency,
-    InputFile,
     InputTable,
     JudgeUsed,
     License,
@@ -40,6 +39,8 @@ from openclawbench.release.settings import Dataset, PublishRules
 from openclawbench.rules.loading.rule_book import NO_LABEL, RuleBook
 from openclawbench.rules.loading.rule_file import BUILT_IN, Overrides, Rules, canonical_digest, read_rules
 from openclawbench.rules.packet import is_blind
+from openclawbench.storage.temporary_folder import temporary_folder
+from openclawbench.tables.sorted_merge import ORDER, merged, write_sorted
 from openclawbench.version import __version__
 
 NAME = "datapackage.json"
@@ -63,8 +64,6 @@ AS_STATED = ", as their source states it"  # end of the title of a licence that 
 PLACES = ("row_id",)  # columns of input rows that give the position of a row
 RULES = "rules.json"  # of a release: the content of every rule file in force
 OWN_RULES: tuple[type[Rules], ...] = (PublishRules, PrivacyRules)  # no label follows from them
-INPUT_KEY = ("source_model", "path", "member", "sha256")  # columns that name an input
-OUTCOME = ("disposition", "reason", "trajectory_id")  # of an input
 Certificates = Mapping[int, JudgeCertificate | None]  # annotation pass -> what its judge did on the exam
 ODD = re.compile(r"[^a-z0-9._/-]+")
 
@@ -99,59 +98,38 @@ def made_from(
             input_table("run_manifest", intake.manifest_rows.values()),
             input_table("human_verdicts", [[verdict.model_dump() for verdict in verdicts]]),
         ],
-        inputs=input_files(intake),
     )
-
-
-def input_files(intake: Intake) -> list[InputFile]:
-    """Every session that came in, by path and member."""
-    entries = [entry for shard in intake.entries.values() for entry in shard]
-    entries.sort(key=lambda entry: (entry.path, entry.member or "", entry.base_offset))
-    return [
-        InputFile(
-            source_model=entry.source_model,
-            path=entry.path,
-            member=entry.member,
-            sha256=entry.sha256,
-            context_sha256=entry.context and sha256_text(entry.context),
-            license=license_of(entry),
-            disposition=None,
-            reason=None,
-            trajectory_id=None,
-        )
-        for entry in entries
-    ]
-
-
-def with_outcomes(origin: MadeFrom, outcomes: Iterable[tuple[Any, ...]]) -> MadeFrom:
-    """The same, each input with its outcome. `outcomes`: of FileOutcome the columns INPUT_KEY and OUTCOME. Raises
-    KeyError if one is missing."""
-    by_input: dict[tuple[Any, ...], list[tuple[Any, ...]]] = {}
-    for row in outcomes:
-        by_input.setdefault(row[: len(INPUT_KEY)], []).append(row[len(INPUT_KEY) :])
-    inputs = []
-    for entry in origin.inputs:
-        outcome = by_input[entry.source_model, entry.path, entry.member, entry.sha256].pop(0)
-        inputs.append(entry.model_copy(update=dict(zip(OUTCOME, outcome, strict=True))))
-    return origin.model_copy(update={"inputs": inputs})
 
 
 def input_table(name: str, shards: Iterable[list[dict[str, Any]]]) -> InputTable:
     """Rows of every shard; a row that may join sessions of several shards counts once. The digest covers the content of
     a row, not its file and line: renaming, dividing or sorting a file does not change it."""
-    known: set[bytes] = set()  # digests of whole rows
-    lines: list[bytes] = []
-    for rows in shards:
-        for row in rows:
-            digest = hashlib.sha256(canonical_bytes(row)).digest()
-            if digest not in known:
-                known.add(digest)
-                lines.append(canonical_bytes({name: row[name] for name in row if name not in PLACES}))
-    lines.sort()
-    sha256 = hashlib.sha256()
-    for number, line in enumerate(lines):
+    sha256, number = hashlib.sha256(), 0
+    for line in sorted_rows(shards):
         sha256.update(b"\n" + line if number else line)
-    return InputTable(name=name, rows=len(lines), sha256=sha256.hexdigest())
+        number += 1
+    return InputTable(name=name, rows=number, sha256=sha256.hexdigest())
+
+
+def sorted_rows(shards: Iterable[list[dict[str, Any]]]) -> Iterator[bytes]:
+    """The rows of every shard as sorted lines without their places, each row once."""
+    with temporary_folder("rows") as scratch:
+        files = []
+        for number, rows in enumerate(shards):
+            files.append(scratch / f"{number}.parquet")
+            write_sorted(pl.DataFrame({ORDER: [*map(content_and_digest, rows)]}, {ORDER: pl.String}), files[-1])
+        former = None
+        for table in merged(files, scratch):
+            for entry in table[ORDER]:
+                if entry != former:
+                    yield entry.rpartition("\0")[0].encode()
+                former = entry
+
+
+def content_and_digest(row: dict[str, Any]) -> str:
+    """A row's line without its place, and the digest of the whole row behind it."""
+    content = {name: value for name, value in row.items() if name not in PLACES}
+    return f"{canonical_json(content)}\0{hashlib.sha256(canonical_bytes(row)).hexdigest()}"
 
 
 def rule_files(overrides: Overrides) -> list[RuleFile]:
@@ -226,13 +204,16 @@ def installed(name: str) -> str:
         return "unknown"
 
 
-def data_package(root: Path, digests: Mapping[str, str], origin: MadeFrom, rules: PublishRules) -> DataPackage:
-    """The file's content, for the files of the release in `root` with these digests (path -> sha256)."""
+def data_package(
+    root: Path, digests: Mapping[str, str], origin: MadeFrom, rules: PublishRules, stated: Mapping[str, int]
+) -> DataPackage:
+    """The file's content, for the files of the release in `root` with these digests (path -> sha256). `stated`: licence
+    -> trajectories that it is stated for."""
     return DataPackage(
         name=rules.dataset.name,
         version=rules.dataset.version,
         description=rules.dataset.description,
-        licenses=licenses(rules.dataset) + stated_licenses(license_counts(origin.inputs)),
+        licenses=licenses(rules.dataset) + stated_licenses(stated),
         resources=resources(root, digests),
         provenance=origin,
     )
@@ -244,12 +225,7 @@ def licenses(dataset: Dataset) -> list[License]:
     return [*data, CODE_LICENSE]
 
 
-def license_counts(inputs: Iterable[InputFile]) -> Counter[str]:
-    """Licence -> number of the trajectories that it is stated for."""
-    return Counter(entry.license for entry in inputs if entry.license and entry.disposition == "trajectory")
-
-
-def stated_licenses(counts: Counter[str]) -> list[License]:
+def stated_licenses(counts: Mapping[str, int]) -> list[License]:
     """The licences that are stated for the sessions of a release, each with the number of its trajectories."""
     return [
         License(name=name, title=f"{pluralize(count, 'session')}{AS_STATED}") for name, count in sorted(counts.items())

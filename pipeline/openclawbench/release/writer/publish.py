@@ -1,11 +1,12 @@
 """Publish: write the release folder of a run beside the current one, check it, and put it in its place."""
 
-import hashlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from openclawbench.base.canonical_json import canonical_bytes, canonical_json
+import polars as pl
+
+from openclawbench.base.canonical_json import canonical_json
 from openclawbench.base.code_digest import code_digest
 from openclawbench.base.gc_control import gc_disabled
 from openclawbench.judge.prompts import prompt_files
@@ -29,7 +30,7 @@ from openclawbench.release.privacy.publishing import Scanned
 from openclawbench.release.privacy.rules import PrivacyRules
 from openclawbench.release.settings import PublishRules
 from openclawbench.release.statistics.context import paper_words
-from openclawbench.release.writer.provenance import INPUT_KEY, OUTCOME, Certificates, made_from, with_outcomes
+from openclawbench.release.writer.provenance import Certificates, made_from
 from openclawbench.release.writer.second_pass import SECOND_NOTICE, SECOND_ROWS
 from openclawbench.release.writer.staging_folder import StagingFolder
 from openclawbench.release.writer.steps import STEPS, carry_out
@@ -62,14 +63,14 @@ def publish(
     if stands(run.data, key):
         return False
     shards = line_shards(run)
-    scanned = scan_lines(run, shards, origin)
+    outcomes = [run.data.scan(FileOutcome, {shard: name}) for shard, name in run.keys[FileOutcome].items()]
+    scanned = scan_lines(run, shards, outcomes)
     manifest = run.data.manifest_file("publish")
     manifest.unlink(missing_ok=True)  # from here to the end no release counts as current
     staging = StagingFolder(run.data)
     provided = {"staging": staging, "scanned": scanned, "shards": shards, "verdicts": verdicts, "check": check}
-    values: dict[str, Any] = provided | rules_and_tables(run, origin)
-    del origin  # its inputs stand in the values once more, with their outcomes
-    values = carry_out(STEPS, values, staging)
+    provided |= {"made_from": origin, "outcomes": outcomes}
+    values: dict[str, Any] = carry_out(STEPS, provided | rules_and_tables(run), staging)
     staging.publish()
     files = len(values["digests"]) + 1  # and the checksums
     summary = {"stage": "publish", "key": key, "models": values["records"].models, "files": files}
@@ -77,16 +78,14 @@ def publish(
     return True
 
 
-def rules_and_tables(run: Run, origin: MadeFrom) -> dict[str, Any]:
+def rules_and_tables(run: Run) -> dict[str, Any]:
     """The values that the steps read besides the lines."""
     data, keys = run.data, run.keys
-    outcomes = data.scan(FileOutcome, keys[FileOutcome]).select(*INPUT_KEY, *OUTCOME).collect().iter_rows()
     references = data.scan(ReferenceLabel, keys[ReferenceLabel]).collect() if has_second_pass(run) else None
     return {
         "overrides": run.overrides,
         "settings": PublishRules.load(overrides=run.overrides),
         "privacy": PrivacyRules.load(overrides=run.overrides),
-        "made_from": with_outcomes(origin, outcomes),
         "second_pass": has_second_pass(run),
         "assignments": data.scan(LabelAssignment, keys[LabelAssignment]).collect(),
         "certificates": data.scan(SplitCertificate, keys[SplitCertificate]).collect(),
@@ -101,11 +100,7 @@ def release_key(run: Run, origin: MadeFrom) -> str:
     """Digest of everything that decides the bytes of a run's release."""
     tables = (*FIRST_PASS, *(SECOND_PASS if has_second_pass(run) else ()))
     rules, privacy = PublishRules.load(overrides=run.overrides), PrivacyRules.load(overrides=run.overrides)
-    inputs = hashlib.sha256()
-    for entry in origin.inputs:
-        inputs.update(canonical_bytes(entry))
-    rest = canonical_json(origin.model_copy(update={"inputs": []}))
-    versions = (code_digest(__name__), rules.digest, privacy.digest, inputs.hexdigest(), rest, *fixed_texts())
+    versions = (code_digest(__name__), rules.digest, privacy.digest, canonical_json(origin), *fixed_texts())
     return digest(*versions, *(str(sorted(run.keys[table].items(), key=str)) for table in tables))
 
 
@@ -126,10 +121,11 @@ def line_shards(run: Run) -> list[Path]:
     return [run.data.part(table, shard, key) for table in tables for shard, key in run.keys[table].items()]
 
 
-def scan_lines(run: Run, shards: list[Path], origin: MadeFrom) -> Scanned:
-    """Scan every line that is to be released. Raises ReleaseBlocked; the report of finds is written in either case."""
+def scan_lines(run: Run, shards: list[Path], outcomes: Sequence[pl.LazyFrame]) -> Scanned:
+    """Scan every line that is to be released, and the paths of inputs. `outcomes`: FileOutcome by shard. Raises
+    ReleaseBlocked; the report of finds is written in either case."""
     scanned = Scanned(PrivacyRules.load(overrides=run.overrides))
-    scanned.look(shards, origin.inputs)
+    scanned.look(shards, (table.select("source_model", "path", "member").collect() for table in outcomes))
     folder = run.data.write_report(REPORT, report(scanned))
     refuse_blocked(scanned, str(folder))
     return scanned

@@ -19,10 +19,11 @@ from openclawbench.records.second_pass import (
     both_high_confidence,
 )
 from openclawbench.records.tiers import BASELINE_JUDGES, status_of
-from openclawbench.release.labels.labels import CUTS, SIDES, as_lines, labels, typed_file
+from openclawbench.release.labels.labels import CUTS, SIDES, as_lines, labels
 from openclawbench.release.writer.jsonl_files import open_lines, released
 from openclawbench.release.writer.render import STAGES, in_order, raw_lines, stage_raw_file
 from openclawbench.release.writer.staging_folder import StagingFolder
+from openclawbench.release.writer.table_writer import typed_file
 from openclawbench.runtime.stage import stage
 from openclawbench.storage.parquet_io import write_parquet
 from openclawbench.tables.record import TRAJECTORY_KEY

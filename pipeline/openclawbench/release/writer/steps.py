@@ -21,7 +21,8 @@ from openclawbench.records.tiers import BASELINE_JUDGES
 from openclawbench.release.card.croissant import NAME as CROISSANT
 from openclawbench.release.card.described import README, described
 from openclawbench.release.human_audited import HUMAN_FILE, write_human
-from openclawbench.release.labels.labels import POOL_FILE, SPLITS_FILE, as_json, typed_file, write_labels
+from openclawbench.release.input_files import INPUTS_FILE, INPUTS_TABLE, license_counts, write_input_files
+from openclawbench.release.labels.labels import POOL_FILE, SPLITS_FILE, as_json, write_labels
 from openclawbench.release.privacy.policy import RULES_FILE
 from openclawbench.release.privacy.publishing import Row, Scanned
 from openclawbench.release.privacy.rules import PrivacyRules
@@ -37,6 +38,7 @@ from openclawbench.release.writer.render import LINE_FILES, MASTER_FILE, ROOT
 from openclawbench.release.writer.second_pass import BOTH_FILE, RAW_FILES, REFERENCE_FILE, write_second_pass
 from openclawbench.release.writer.staging_folder import StagingFolder
 from openclawbench.release.writer.summarize import MODEL_SUMMARY, SUMMARY, summary_files
+from openclawbench.release.writer.table_writer import typed_file
 from openclawbench.rules.loading.rule_file import Overrides, rule_path
 from openclawbench.rules.taxonomy import Taxonomy
 
@@ -174,10 +176,12 @@ def compress_lines(staging: StagingFolder, settings: PublishRules) -> None:
     compress_all(staging.root, settings.jsonl)
 
 
-def write_data_package(staging: StagingFolder, settings: PublishRules, made_from: MadeFrom) -> dict[str, str]:
+def write_data_package(
+    staging: StagingFolder, settings: PublishRules, made_from: MadeFrom, outcomes: list[pl.LazyFrame]
+) -> dict[str, str]:
     """Everything that decides the bytes of the release; returns path -> sha256 of every file up to this one."""
     digests = {path: sha256 for sha256, path in staging.checksums()}
-    content = as_json(data_package(staging.root, digests, made_from, settings).model_dump())
+    content = as_json(data_package(staging.root, digests, made_from, settings, license_counts(outcomes)).model_dump())
     staging.write(PACKAGE, content)
     return digests | {PACKAGE: hashlib.sha256(content).hexdigest()}
 
@@ -208,6 +212,7 @@ STEPS = (
     ),
     Step(write_human, (HUMAN_FILE, typed_file(HUMAN_FILE))),
     Step(write_record_index, (INDEX_FILE,)),
+    Step(write_input_files, (INPUTS_FILE, INPUTS_TABLE)),
     Step(write_summaries, (SUMMARY, f"{ROOT}/*/{MODEL_SUMMARY}")),
     Step(write_second_pass, (REFERENCE_FILE, BOTH_FILE, "both_high_confidence*.parquet", "paper_cut/both_*.parquet")),
     Step(write_guides, (PublishRules.FILE, Taxonomy.FILE, "prompts/*", RULES_FILE, RULES)),

@@ -1,10 +1,12 @@
 """datapackage.json: it fits its schema, lists the files of the folder, and its provenance agrees with the records."""
 
 import sqlite3
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import get_args
 
+import pyarrow as pa
 from pydantic import ValidationError
 
 from openclawbench.base.canonical_json import canonical_json
@@ -15,18 +17,19 @@ from openclawbench.records.json_schema import SCHEMA_VERSION
 from openclawbench.records.tiers import BASELINE_JUDGES
 from openclawbench.release.card.croissant import NAME as CROISSANT
 from openclawbench.release.card.described import README
+from openclawbench.release.input_files import INPUTS_FILE, INPUTS_TABLE, TRAJECTORY
 from openclawbench.release.settings import PublishRules
 from openclawbench.release.validate.compare import compare, read_json
-from openclawbench.release.validate.files.lines import schema_error_of
+from openclawbench.release.validate.files.lines import raw_lines, read_line, schema_error_of
+from openclawbench.release.validate.files.parquet_tables import check_columns, check_rows
 from openclawbench.release.validate.findings import Findings
 from openclawbench.release.validate.recompute.rules_in_force import RulesInForce
 from openclawbench.release.validate.records.key_tables import KeyCounts, side_by_side
 from openclawbench.release.validate.records.record_digest import Records
-from openclawbench.release.writer.provenance import NAME, data_package, license_counts, resources, stated_licenses
+from openclawbench.release.writer.provenance import NAME, data_package, resources
 from openclawbench.reports.measures import NO_INTERVAL, proportion
 
 AFTER = (NAME, README, CROISSANT)  # written when the others are there
-TRAJECTORY = "trajectory"
 
 
 def read_package(root: Path, findings: Findings) -> DataPackage | None:
@@ -47,28 +50,39 @@ def read_package(root: Path, findings: Findings) -> DataPackage | None:
 
 
 class Inputs:
-    """What is kept of the inputs that a package names: how many became each record, the licences that are stated for
-    them, and what is wrong with them."""
+    """What is kept of the inputs that a release names: how many became each record, and the licences that are stated
+    for them."""
 
-    def __init__(self, connection: sqlite3.Connection, provenance: MadeFrom) -> None:
-        self.of_record, self.findings = KeyCounts(connection, "inputs"), Findings()
-        self.licenses = license_counts(provenance.inputs)
-        for input_file in provenance.inputs:
-            self.add(input_file)
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self.of_record = KeyCounts(connection, "inputs")
+        self.licenses: Counter[str] = Counter()  # of those that became a record
 
-    def add(self, input_file: InputFile) -> None:
+    def read(self, root: Path, findings: Findings) -> None:
+        """Read and check input_files.jsonl, a line at a time; the Parquet file has the same rows."""
+        for number, raw in raw_lines(root, INPUTS_FILE, findings):
+            line = read_line(INPUTS_FILE, number, raw, InputFile, findings)
+            if line is not None:
+                self.add(line.record, findings)
+        try:
+            check_columns(root, [root / INPUTS_TABLE], InputFile, findings)
+            check_rows(root, INPUTS_FILE, [root / INPUTS_TABLE], findings)
+        except (pa.ArrowException, OSError) as error:
+            findings.add("parquet", INPUTS_TABLE, f"cannot be read: {str(error).splitlines()[0]}")
+
+    def add(self, input_file: InputFile, findings: Findings) -> None:
         """An input has a known disposition, and with it a trajectory or a reason."""
-        self.findings.checked["inputs"] += 1
+        findings.checked["inputs"] += 1
         label = f"input {input_file.path}" + (f" ({input_file.member})" if input_file.member else "")
         if input_file.disposition not in get_args(Disposition):
             message = f"{label}: disposition is {input_file.disposition!r}, which is not in the closed vocabulary"
-            self.findings.add("inputs", NAME, message)
+            findings.add("inputs", INPUTS_FILE, message)
         elif input_file.disposition == TRAJECTORY and input_file.trajectory_id is not None:
             self.of_record.add((input_file.source_model, input_file.trajectory_id))
+            self.licenses.update([input_file.license] if input_file.license else [])
         elif input_file.disposition == TRAJECTORY or input_file.reason is None:
             lacking = "trajectory_id" if input_file.disposition == TRAJECTORY else "reason"
             message = f"{label}: disposition is {input_file.disposition}, and it has no {lacking}"
-            self.findings.add("inputs", NAME, message)
+            findings.add("inputs", INPUTS_FILE, message)
 
 
 def check_data_package(
@@ -81,7 +95,7 @@ def check_data_package(
     passes: list[int],
     findings: Findings,
 ) -> None:
-    """Findings of the package, without its `inputs`, as a whole. `passes`: the annotation passes that the release has
+    """Findings of the package. `passes`: the annotation passes that the release has
     answers of."""
     listed = {resource.path: resource for resource in package.resources}
     expected = {
@@ -140,23 +154,21 @@ def check_certificate(
 
 def check_inputs(inputs: Inputs, records: Records, findings: Findings) -> None:
     """Every record has one input; every input has its record, or a reason why it has none."""
-    findings.absorb(inputs.findings)
     for key, _, is_record in side_by_side(inputs.of_record, records):
         if not is_record:
-            findings.add("inputs", NAME, f"an input became {'/'.join(key)}, but that record is not released")
+            findings.add("inputs", INPUTS_FILE, f"an input became {'/'.join(key)}, but that record is not released")
         elif (count := inputs.of_record.get(key, 0)) != 1:
             message = f"{'/'.join(key)} is released, and {count} inputs became it: each record has one"
-            findings.add("inputs", NAME, message)
+            findings.add("inputs", INPUTS_FILE, message)
 
 
 def check_dataset(root: Path, package: DataPackage, inputs: Inputs, in_force: RulesInForce, findings: Findings) -> None:
     """Name, version, description and licences agree with the settings and the inputs."""
     try:
-        expected = data_package(root, {}, package.provenance, in_force.rules(PublishRules))
+        expected = data_package(root, {}, package.provenance, in_force.rules(PublishRules), inputs.licenses)
     except InvalidRules as error:
         findings.add("rules", PublishRules.FILE, f"cannot be used: {error}")
         return
-    expected = expected.model_copy(update={"licenses": [*expected.licenses, *stated_licenses(inputs.licenses)]})
     left_out = {"resources", "provenance"}
     compare(package.model_dump(exclude=left_out), expected.model_dump(exclude=left_out), NAME, "datapackage", findings)
 

@@ -13,6 +13,7 @@ from openclawbench.records.tiers import BASELINE_JUDGES
 from openclawbench.release.card.croissant import NAME as CROISSANT
 from openclawbench.release.card.described import README
 from openclawbench.release.human_audited import HUMAN_FILE
+from openclawbench.release.input_files import INPUTS_FILE, INPUTS_TABLE
 from openclawbench.release.labels.labels import (
     CUTS,
     HOLD_OUT,
@@ -22,7 +23,6 @@ from openclawbench.release.labels.labels import (
     SIDES,
     SPLITS_FILE,
     part_file,
-    typed_file,
 )
 from openclawbench.release.privacy.detect import Detector
 from openclawbench.release.privacy.policy import RULES_FILE as PRIVACY
@@ -39,6 +39,7 @@ from openclawbench.release.writer.provenance import RULES
 from openclawbench.release.writer.render import LINE_FILES, ROOT
 from openclawbench.release.writer.second_pass import BOTH_FILE, RAW_FILES, REFERENCE_FILE, both_side_file
 from openclawbench.release.writer.summarize import MODEL_SUMMARY, SUMMARY
+from openclawbench.release.writer.table_writer import typed_file
 from openclawbench.rules.taxonomy import Taxonomy
 
 ENDING = re.compile(rf"(.+\.jsonl)({'|'.join(map(re.escape, CODECS))})?")
@@ -54,6 +55,8 @@ PLAIN_NAMES = (
         REFERENCE_FILE,
         BOTH_FILE,
         typed_file(BOTH_FILE),
+        INPUTS_FILE,
+        INPUTS_TABLE,
         HUMAN_FILE,
         typed_file(HUMAN_FILE),
     ),

@@ -6,7 +6,7 @@ from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, BinaryIO, Generic, TypeVar
+from typing import Any, BinaryIO, Generic, TypeVar, cast
 
 import jsonschema_rs
 from jsonschema import Draft202012Validator
@@ -21,7 +21,7 @@ from openclawbench.release.validate.findings import Findings
 from openclawbench.release.writer.jsonl_files import open_lines, released
 from openclawbench.tables.record import Keyed, Record
 
-R = TypeVar("R", bound=Keyed)
+R = TypeVar("R", bound=Record)
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,8 @@ class Line(Generic[R]):
     @property
     def key(self) -> Key:
         """(source_model, trajectory_id)."""
-        return self.record.source_model, self.record.trajectory_id
+        record = cast("Keyed", self.record)
+        return record.source_model, record.trajectory_id
 
 
 @cache

@@ -9,7 +9,7 @@ from openclawbench.release.validate.findings import Findings
 from openclawbench.release.writer.jsonl_files import open_lines, released
 from openclawbench.release.writer.parquet import TABLES, arrow_schema, rows_of, shard_name, shards_of
 from openclawbench.release.writer.render import ROOT
-from openclawbench.tables.record import Keyed
+from openclawbench.tables.record import Record
 
 
 def check_parquet_tables(root: Path, model: str, findings: Findings) -> None:
@@ -30,7 +30,7 @@ def check_parquet_tables(root: Path, model: str, findings: Findings) -> None:
             findings.add("parquet", name, f"its Parquet files cannot be read: {str(error).splitlines()[0]}")
 
 
-def check_columns(root: Path, shards: list[Path], record: type[Keyed], findings: Findings) -> None:
+def check_columns(root: Path, shards: list[Path], record: type[Record], findings: Findings) -> None:
     """Every file has the columns and types of the record, whatever its rows hold."""
     import pyarrow.parquet as pq
 

@@ -2,20 +2,23 @@
 
 import contextlib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+import pyarrow as pa
+
 from openclawbench.errors import InvalidRules
-from openclawbench.records.datapackage import DataPackage, InputFile
+from openclawbench.release.input_files import INPUTS_TABLE
 from openclawbench.release.privacy.detect import Detector
 from openclawbench.release.privacy.policy import RULES_FILE
 from openclawbench.release.privacy.rules import PrivacyRules
 from openclawbench.release.privacy.scan import SCANNED, TextFind, TextScan, rows_of, scan_file, scan_inputs
 from openclawbench.release.validate.findings import Findings
 from openclawbench.release.writer.jsonl_files import released
-from openclawbench.release.writer.provenance import NAME as PACKAGE
 from openclawbench.release.writer.render import ROOT
+from openclawbench.tables.sorted_merge import row_groups
 
 
 def check_released_text(root: Path, scans: Iterable[TextScan], rules: PrivacyRules, findings: Findings) -> TextScan:
@@ -71,12 +74,11 @@ def reported(where: str, scan: TextScan, rules: PrivacyRules) -> list[dict[str, 
     ]
 
 
-def inputs_of(root: Path) -> list[InputFile]:
-    """Inputs that the data package names; none if it cannot be read, which its own check reports."""
-    try:
-        return DataPackage.model_validate_json((root / PACKAGE).read_bytes(), strict=True).provenance.inputs
-    except (OSError, ValueError):
-        return []
+def inputs_of(root: Path) -> Iterator[pl.DataFrame]:
+    """Names of inputs; none if the file cannot be read, which its own check reports."""
+    with contextlib.suppress(OSError, pl.exceptions.PolarsError, pa.ArrowException):
+        for table in row_groups(root / INPUTS_TABLE):
+            yield table.select("source_model", "path", "member")
 
 
 def rules_of(root: Path, findings: Findings) -> PrivacyRules:

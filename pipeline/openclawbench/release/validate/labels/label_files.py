@@ -10,22 +10,14 @@ import pyarrow.parquet as pq
 
 from openclawbench.records.release import LabelRow, PoolRow
 from openclawbench.records.tiers import REVIEW
-from openclawbench.release.labels.labels import (
-    CUTS,
-    HOLD_OUT,
-    LEFT_OUT_FILE,
-    PARTS,
-    POOL_FILE,
-    SIDES,
-    part_file,
-    typed_file,
-)
+from openclawbench.release.labels.labels import CUTS, HOLD_OUT, LEFT_OUT_FILE, PARTS, POOL_FILE, SIDES, part_file
 from openclawbench.release.labels.split import decided_status
 from openclawbench.release.record_key import Key
 from openclawbench.release.validate.files.lines import Line, read_lines
 from openclawbench.release.validate.findings import Findings
 from openclawbench.release.validate.records.key_tables import KeyCounts, missing
 from openclawbench.release.validate.records.record_digest import RecordDigest, Records
+from openclawbench.release.writer.table_writer import typed_file
 from openclawbench.tables.record import Keyed
 from openclawbench.tables.schema import schema
 

@@ -8,7 +8,7 @@ from typing import Any
 from openclawbench.records.release import LabelRow
 from openclawbench.records.second_pass import ReferenceLabel, both_high_confidence
 from openclawbench.records.tiers import STATUS_OF
-from openclawbench.release.labels.labels import CUTS, SIDES, typed_file
+from openclawbench.release.labels.labels import CUTS, SIDES
 from openclawbench.release.record_key import Key
 from openclawbench.release.validate.files.lines import read_lines
 from openclawbench.release.validate.findings import Findings
@@ -25,6 +25,7 @@ from openclawbench.release.writer.second_pass import (
     SECOND,
     both_side_file,
 )
+from openclawbench.release.writer.table_writer import typed_file
 
 Answers = dict[str, dict[Key, str | None]]  # stage -> key -> JSON text of the parsed answer that decides a label
 

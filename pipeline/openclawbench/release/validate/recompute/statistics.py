@@ -27,6 +27,7 @@ from openclawbench.release.statistics.corpus import (
     Corpus,
     both_sure,
     corpus_records,
+    label_columns,
     record_columns,
 )
 from openclawbench.release.statistics.files import DATA, FOLDER, TEXT, drawn, picture_name, stamp
@@ -75,7 +76,7 @@ def columns_of(lines: Sequence[Line[Master]]) -> pl.DataFrame:
 def corpus_of_lines(root: Path, records: list[pl.DataFrame]) -> Corpus:
     """The corpus for the statistics, from the JSONL files only; the writer reads Parquet."""
     labels = [
-        jsonl(root / f"{folder}silver_{side}_labels.jsonl", LabelRow).with_columns(cut=pl.lit(cut), side=pl.lit(side))
+        label_columns(jsonl(root / f"{folder}silver_{side}_labels.jsonl", LabelRow), cut, side)
         for cut, folder in CUTS.items()
         for side in SIDES
     ]
@@ -83,7 +84,7 @@ def corpus_of_lines(root: Path, records: list[pl.DataFrame]) -> Corpus:
     human = None
     if released(root / HUMAN_FILE) is not None:
         human = jsonl(root / HUMAN_FILE, HumanAudited).select(HUMAN_COLUMNS)
-    return Corpus(corpus_records(records, COLUMNS), pl.concat(labels), pool, both_sure(root), human)
+    return Corpus(*corpus_records(records, COLUMNS), pl.concat(labels), pool, both_sure(root), human)
 
 
 def jsonl(path: Path, record: type[Keyed]) -> pl.DataFrame:

@@ -1,0 +1,41 @@
+"""input_files.jsonl: every session that came in, and what became of it."""
+
+from collections.abc import Iterator, Sequence
+
+import polars as pl
+
+from openclawbench.records.datapackage import InputFile
+from openclawbench.release.writer.staging_folder import StagingFolder
+from openclawbench.release.writer.table_writer import TableWriter, typed_file
+from openclawbench.storage.temporary_folder import temporary_folder
+from openclawbench.tables.sorted_merge import ORDER, merged, write_sorted
+
+INPUTS_FILE = "input_files.jsonl"
+INPUTS_TABLE = typed_file(INPUTS_FILE)
+TRAJECTORY = "trajectory"  # disposition of an input that became a record
+
+
+def write_input_files(staging: StagingFolder, outcomes: Sequence[pl.LazyFrame]) -> None:
+    """Write the file and its Parquet form, sorted by path and place. `outcomes`: FileOutcome, a table a shard."""
+    with TableWriter(staging, INPUTS_FILE, InputFile) as table:
+        for rows in sorted_inputs(outcomes):
+            table.add(rows)
+
+
+def sorted_inputs(outcomes: Sequence[pl.LazyFrame]) -> Iterator[pl.DataFrame]:
+    """Rows of InputFile, in an order that does not depend on shards."""
+    at = pl.col("base_line").cast(pl.String).str.zfill(19)
+    order = pl.concat_str("path", pl.col("member").fill_null(""), at, pl.col("sha256").fill_null(""), separator="\0")
+    with temporary_folder("inputs") as scratch:
+        files = [scratch / f"{number}.parquet" for number in range(len(outcomes))]
+        for rows, path in zip(outcomes, files, strict=True):
+            write_sorted(rows.select(*InputFile.model_fields, order.alias(ORDER)).collect(), path)
+        yield from (rows.drop(ORDER) for rows in merged(files, scratch))
+
+
+def license_counts(outcomes: Sequence[pl.LazyFrame]) -> dict[str, int]:
+    """Licence -> number of the trajectories that it is stated for. `outcomes`: FileOutcome, a table a shard."""
+    if not outcomes:
+        return {}
+    stated = pl.concat(outcomes).filter(pl.col("disposition") == TRAJECTORY).drop_nulls("license")
+    return dict(stated.group_by("license").len().sort("license").collect(engine="streaming").iter_rows())
