@@ -24,7 +24,7 @@ from openclawbench.release.labels.fingerprint import fingerprint
 from openclawbench.release.labels.split import split
 from openclawbench.release.writer.render import render
 from openclawbench.release.writer.second_pass import reference, render_pass2
-from openclawbench.release.writer.summarize import summarize
+from openclawbench.release.writer.summarize import count, summarize
 from openclawbench.runtime.stage import Stage
 
 FLOW: list[Stage] = [
@@ -45,7 +45,8 @@ FLOW: list[Stage] = [
     merge,  #     one annotation record a trajectory                                            T32, T38
     fingerprint,  # texts to find near duplicates by
     split,  #     training and test files in two cuts, leakage certificates                     F.6
-    summarize,  # counts per source model
+    count,  #     counts per source model of a shard
+    summarize,  # their sums
     render,  #    lines of the release files                                                    T37
 ]
 

@@ -257,6 +257,10 @@ class SummaryCount(Record):
     count: int
 
 
+class ShardCount(SummaryCount):
+    """The part of such a number that one shard has."""
+
+
 Masters = Annotated[pl.LazyFrame, Master]
 ReleaseLines = Annotated[pl.LazyFrame, ReleaseLine]
 LabelBases = Annotated[pl.LazyFrame, LabelBasis]
@@ -264,3 +268,4 @@ Fingerprints = Annotated[pl.LazyFrame, Fingerprint]
 SplitCertificates = Annotated[pl.LazyFrame, SplitCertificate]
 LabelAssignments = Annotated[pl.LazyFrame, LabelAssignment]
 SummaryCounts = Annotated[pl.LazyFrame, SummaryCount]
+ShardCounts = Annotated[pl.LazyFrame, ShardCount]
