@@ -20,7 +20,7 @@ from openclawbench.release.labels.labels import (
     part_file,
     typed_file,
 )
-from openclawbench.release.labels.split import decided_status
+from openclawbench.release.labels.places import decided_status
 from openclawbench.release.record_key import Key
 from openclawbench.release.validate.files.lines import Line, read_lines
 from openclawbench.release.validate.findings import Findings
