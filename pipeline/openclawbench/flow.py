@@ -20,11 +20,14 @@ from openclawbench.fulltax.stage_a import answer_a, ask_a, decide_a
 from openclawbench.fulltax.stage_b1 import answer_b1, ask_b1, decide_b1
 from openclawbench.fulltax.stage_b2 import answer_b2, ask_b2, decide_b2
 from openclawbench.fulltax.stage_c import answer_c, ask_c, decide_c
+from openclawbench.release.labels.duplicates import near
 from openclawbench.release.labels.fingerprint import fingerprint
+from openclawbench.release.labels.leakage import certify
+from openclawbench.release.labels.places import draw, place
 from openclawbench.release.labels.split import split
 from openclawbench.release.writer.render import render
 from openclawbench.release.writer.second_pass import reference, render_pass2
-from openclawbench.release.writer.summarize import summarize
+from openclawbench.release.writer.summarize import count, summarize
 from openclawbench.runtime.stage import Stage
 
 FLOW: list[Stage] = [
@@ -44,8 +47,13 @@ FLOW: list[Stage] = [
     repair,  #    consistency checks, deterministic repairs, quality tier                       T28-T30
     merge,  #     one annotation record a trajectory                                            T32, T38
     fingerprint,  # texts to find near duplicates by
-    split,  #     training and test files in two cuts, leakage certificates                     F.6
-    summarize,  # counts per source model
+    place,  #     what decides the sides of a trajectory by itself, by hash
+    draw,  #      the strata's last place on the test side, the calibration pool                F.6
+    near,  #      the sides on which near duplicates of a text are
+    split,  #     training and test files in two cuts                                           F.6
+    certify,  #   leakage certificates of the cuts
+    count,  #     counts per source model of a shard
+    summarize,  # their sums
     render,  #    lines of the release files                                                    T37
 ]
 

@@ -35,7 +35,7 @@ from openclawbench.release.writer.parquet import TABLES, arrow_schema, shard_nam
 from openclawbench.release.writer.provenance import NAME as PACKAGE
 from openclawbench.release.writer.provenance import resources
 from openclawbench.release.writer.render import MASTER_FILE, POSITIVES_FILES, ROOT, TIER_FILES, stage_raw_file
-from openclawbench.release.writer.summarize import summarize, summary_files
+from openclawbench.release.writer.summarize import count, summarize, summary_files
 from openclawbench.release.writer.table_writer import typed_file
 from openclawbench.tables.schema import from_records
 
@@ -189,7 +189,7 @@ def write_summaries(root: Path) -> None:
     for model in models_of(root):
         masters = list(read_lines(root, master_of(model), Master, Findings(), unique=True))
         basis.append(basis_of(masters, partial_trials))
-    counts = summarize(pl.concat(basis).lazy()).collect()
+    counts = summarize(count(pl.concat(basis).lazy())).collect()
     for name, content in summary_files(counts, models_of(root)).items():
         (root / name).write_bytes(as_json(content))
 

@@ -152,5 +152,5 @@ def test_a_judge_outside_the_program_stays_in_one_process(small: Ran, tmp_path: 
 def test_shards_wait_for_each_other_only_where_the_whole_corpus_is_read() -> None:
     found = [[one.name for one in together] for together in rounds(FLOW, {})]
     assert sorted(name for together in found for name in together) == sorted(one.name for one in FLOW)
-    assert found[0] == [one.name for one in FLOW if one.scope == "shard"]
-    assert {"coverage", "split", "summarize"} == {name for together in found[1:] for name in together}
+    assert found[0] == [one.name for one in FLOW if one.scope == "shard" and one.name != "split"]
+    assert found[1:] == [["coverage", "draw", "summarize"], ["near"], ["split"], ["certify"]]

@@ -11,6 +11,7 @@ from child import EXAMPLE, Ended, Started, call, call_all, few_shards, files, sp
 from conftest import Ran
 
 pytestmark = pytest.mark.slow
+AFTER_ALL_SHARDS = {"coverage", "draw", "near", "split", "certify", "summarize"}
 PATIENCE = 60.0  # seconds
 SHARDS = 7
 
@@ -51,7 +52,7 @@ def test_shares_in_one_folder_and_a_run_at_the_end(whole: Path, small: Ran, tmp_
     last = call(*arguments(data, small.raw, "--json"))
     assert last.status == 0, last.err
     redone = {stage["stage"] for stage in last.json["stages"] if stage["redone"]}
-    assert redone == {"coverage", "split", "summarize"}
+    assert redone == AFTER_ALL_SHARDS
     same(data, whole)
 
 
@@ -68,7 +69,7 @@ def test_shares_in_folders_of_their_own_are_copied_together(whole: Path, small: 
     for own in owns.values():
         shutil.copytree(own / "work", data / "work", dirs_exist_ok=True)
     last = call(*arguments(data, small.raw, "--json"))
-    assert {stage["stage"] for stage in last.json["stages"] if stage["redone"]} == {"coverage", "split", "summarize"}
+    assert {stage["stage"] for stage in last.json["stages"] if stage["redone"]} == AFTER_ALL_SHARDS
     same(data, whole)
 
 

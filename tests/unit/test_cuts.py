@@ -3,8 +3,13 @@
 from collections import Counter
 from typing import Any
 
-from openclawbench.release.labels.split import assign, calibration_pool, paper_test, zone
+import polars as pl
+
+from openclawbench.records.release import Fingerprint, LabelBasis
+from openclawbench.release.labels.places import zone_of as zone
+from openclawbench.release.labels.split import split_corpus
 from openclawbench.rules.release import ReleaseRules
+from openclawbench.tables.schema import empty, from_records
 
 RULES = ReleaseRules.load()
 SLICES = ["pass_low_risk", "pass_medium_risk", "pass_high_risk", "fail_low_risk"]
@@ -32,10 +37,17 @@ def rows(tasks: int, models: int = 6) -> list[dict[str, Any]]:
     ]
 
 
+def cut(corpus: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The label rows of the corpus, without texts, in its order."""
+    assigned, _ = split_corpus(from_records(corpus, LabelBasis).lazy(), empty(Fingerprint).lazy(), RULES)
+    key = ["source_model", "trajectory_id"]
+    order = pl.DataFrame({name: [row[name] for row in corpus] for name in key})
+    return order.join(assigned, on=key, how="left", maintain_order="left").to_dicts()
+
+
 def test_the_pool_is_a_hundred_of_each_passing_slice_balanced_over_models() -> None:
     corpus = rows(5_000)
-    pool = calibration_pool(corpus, RULES)
-    drawn = [row for row in corpus if (row["source_model"], row["trajectory_id"]) in pool]
+    drawn = [row for row, made in zip(corpus, cut(corpus), strict=True) if made["in_calibration_pool"]]
     assert Counter(row["slice_label"] for row in drawn) == dict.fromkeys(SLICES[:3], 100)
     for name in SLICES[:3]:
         counts = Counter(row["source_model"] for row in drawn if row["slice_label"] == name)
@@ -47,7 +59,7 @@ def test_the_pool_is_a_hundred_of_each_passing_slice_balanced_over_models() -> N
 
 def test_a_smaller_corpus_gets_what_its_reserved_tasks_give() -> None:
     corpus = rows(100)
-    pool = calibration_pool(corpus, RULES)
+    pool = {(row["source_model"], row["trajectory_id"]) for row in cut(corpus) if row["in_calibration_pool"]}
     reserved = {
         (row["source_model"], row["trajectory_id"])
         for row in corpus
@@ -64,8 +76,7 @@ def test_no_task_of_the_pool_is_ever_trained_on_however_the_corpus_grows() -> No
     whole = rows(5_000, models=8)
     once: set[str] = set()
     for corpus in (rows(200, 2), rows(1_000, 3), rows(2_500), whole):
-        pool, test = calibration_pool(corpus, RULES), paper_test(corpus, RULES)
-        made = [assign(row, pool, test, RULES) for row in corpus]
+        made = cut(corpus)
         once |= {row["task_id"] for row in made if row["in_calibration_pool"]}
         for row in made:
             if row["task_id"] in once:
@@ -88,7 +99,7 @@ def test_labels_of_the_rules_judge_are_a_status_of_their_own_in_every_cut() -> N
     for row in corpus:
         if row["source_model"] == "model-1" and row["quality_tier"] != "review_or_unresolved":
             row["quality_tier"] = "baseline_accepted"
-    made = [assign(row, set(), paper_test(corpus, RULES), RULES) for row in corpus]
+    made = cut(corpus)
     sides = Counter((row["label_status"], row["paper_cut"]) for row in made)
     for status, size in Counter(row["label_status"] for row in made).items():
         assert sides[status, "test"] == -(-size // 10)
@@ -100,8 +111,7 @@ def test_the_paper_cut_has_the_papers_counts_and_the_default_cut_nearly_its_shar
     corpus = rows(5_210)[:31_110]
     for number, row in enumerate(corpus):
         row["quality_tier"] = "high_confidence_accepted" if number < 30_398 else "review_or_unresolved"
-    test = paper_test(corpus, RULES)
-    made = [assign(row, set(), test, RULES) for row in corpus]
+    made = cut(corpus)
     sides = Counter((row["label_status"], row["paper_cut"]) for row in made)
     assert (sides["accepted", "train"], sides["accepted", "test"]) == (27_358, 3_040)
     assert (sides["needs_review", "train"], sides["needs_review", "test"]) == (640, 72)

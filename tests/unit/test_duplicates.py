@@ -9,9 +9,10 @@ import pytest
 from datasketch import MinHash
 
 from openclawbench.release.card.card import leakage
-from openclawbench.release.labels.duplicates import Sides, near_in_each, texts_of
+from openclawbench.release.labels.duplicates import meetings, near_sides
 from openclawbench.release.labels.fingerprint import min_hashes, shingles
 from openclawbench.release.labels.leakage import LabelledSides, certificate, memoriser
+from openclawbench.release.labels.sketches import sketch_bands, sketch_tables
 from openclawbench.rules.release import ReleaseRules
 
 RULES = ReleaseRules.load()
@@ -20,22 +21,34 @@ TEXT = "\n".join(
 )
 
 
-def near(texts: dict[str, str], *cuts: tuple[str, str]) -> list[str]:
+def near(texts: dict[str, str], *cuts: tuple[str, str], shards: int = 1) -> list[str]:
     """The records on the train side of each cut that are nearly one on its test side. A cut: the names of the records,
     one letter each, on the test side and on the train side; of the others nothing is known."""
-    sketches = [one.tolist() for one in min_hashes(pl.Series(texts.values(), dtype=pl.String), RULES.duplicates)]
-    prints = pl.DataFrame({"trajectory_id": [*texts], "text_sha256": [*texts.values()], "minhash": sketches})
-    names = pl.DataFrame({"trajectory_id": sorted({*"".join(map("".join, cuts)), *texts})})
-    records, prints = (one.with_columns(source_model=pl.lit("m")) for one in (names, prints))
-    sides = [Sides(*(records["trajectory_id"].is_in([*side]).to_numpy() for side in cut)) for cut in cuts]
-    found = near_in_each(sides, texts_of(records, prints, RULES), RULES)
-    return ["".join(names.filter(pl.Series(one))["trajectory_id"]) for one in found]
+    found = [one.tolist() for one in min_hashes(pl.Series(texts.values(), dtype=pl.String), RULES.duplicates)]
+    prints = pl.DataFrame({"source_model": "m", "trajectory_id": [*texts], "minhash": found})
+    tables = [sketch_tables(prints.gather_every(shards, start), RULES.duplicates) for start in range(shards)]
+    of_record = pl.concat(table.of_record for table in tables)
+    groups = meetings(pl.concat(sketch_bands(table.distinct, RULES.duplicates) for table in tables).lazy())
+    known = pl.concat(table.distinct for table in tables).unique("sketch").sort("sketch")
+    known = known.join(groups, on="sketch", how="semi")
+    tests = [[*test] for test, _ in cuts]
+    sides = pl.concat(
+        of_record.filter(pl.col("trajectory_id").is_in(test)).select("sketch", side=pl.lit(str(number)))
+        for number, test in enumerate(tests)
+    ).unique()
+    some = near_sides(groups, known, sides.join(known, on="sketch", how="semi"), RULES.duplicates)
+    reached = of_record.join(pl.concat([some, sides]).unique(), on="sketch").select("trajectory_id", "side").rows()
+    return [
+        "".join(name for name in sorted(train) if (name, str(number)) in reached)
+        for number, (_, train) in enumerate(cuts)
+    ]
 
 
 def test_a_copy_and_a_copy_with_one_line_changed_are_near_and_another_text_is_not() -> None:
     changed = TEXT.replace("line h of the log", "line x of the diary")
     other = TEXT.replace("log", "ledger").replace("found", "lost").replace("store", "cellar")
-    assert near({"a": TEXT, "b": TEXT, "c": changed, "d": other}, ("a", "bcd")) == ["bc"]
+    texts = {"a": TEXT, "b": TEXT, "c": changed, "d": other}
+    assert [near(texts, ("a", "bcd"), shards=shards) for shards in (1, 2, 3)] == [["bc"]] * 3
 
 
 def test_a_record_without_text_is_near_to_nothing() -> None:
@@ -69,10 +82,10 @@ def test_a_min_hash_is_the_one_that_datasketch_gives() -> None:
 def rows(*those: tuple[str, bool]) -> pl.DataFrame:
     """A label row of each (task, is_anomalous)."""
     made: list[dict[str, Any]] = [
-        {"task_digest": task, "is_anomalous": one, "anomaly_type_l2": "weak_evidence_commitment" if one else None}
+        {"task": task, "is_anomalous": one, "anomaly_type_l2": "weak_evidence_commitment" if one else None, "count": 1}
         for task, one in those
     ]
-    kinds = {"task_digest": pl.String, "is_anomalous": pl.Boolean, "anomaly_type_l2": pl.String}
+    kinds = {"task": pl.String, "is_anomalous": pl.Boolean, "anomaly_type_l2": pl.String, "count": pl.Int64}
     return pl.DataFrame(made, schema=kinds)
 
 
@@ -99,6 +112,18 @@ def test_the_card_says_of_a_test_side_without_an_anomaly_that_it_scores_nothing(
     )
     assert ("The test side of `paper_cut` holds no anomalous record: it cannot score" in said) is not anomalous
     assert said.splitlines()[2].endswith("| 0.000 |" if anomalous else "| - |")
+
+
+def test_rows_that_are_counted_together_certify_what_each_of_them_would() -> None:
+    train = rows(("t1", True), ("t1", True), ("t1", False), ("t2", False), ("t2", False))
+    test, pool = rows(("t1", True), ("t1", True), ("t2", True), ("t9", False)), rows(("t2", False), ("t2", False))
+
+    def together(one: pl.DataFrame) -> pl.DataFrame:
+        return one.group_by("task", "is_anomalous", "anomaly_type_l2").agg(pl.col("count").sum())
+
+    whole, counted = LabelledSides(train, test, pool), LabelledSides(*map(together, (train, test, pool)))
+    assert counted.train.height == 3 < whole.train.height
+    assert certificate(whole, 2, 1) == certificate(counted, 2, 1)
 
 
 def test_a_certificate_counts_what_stands_on_both_sides() -> None:

@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from openclawbench.release.labels.split import hashed
+from openclawbench.release.labels.places import hashed
 from openclawbench.rules.release import ReleaseRules
 from openclawbench.workspace.split_counts import count_splits, split_cautions
 

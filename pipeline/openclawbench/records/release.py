@@ -202,6 +202,80 @@ class Fingerprint(Keyed):
     minhash: list[int]
 
 
+class LabelPlace(Keyed):
+    """What decides the sides of a record by itself: `zone` by the hash of its task, numbers in [0, 1) by those of its
+    key. `reason`: why it is in no label file; `sketch`: number of its MinHash, null without text."""
+
+    label_status: str
+    reason: str | None
+    zone: str
+    task: int
+    subset: str
+    paper_place: float
+    calibration_place: float | None
+    slice_label: str | None
+    sketch: int | None
+
+
+class Sketch(Record):
+    """A distinct MinHash of a shard under its number; 4 bytes a value."""
+
+    sketch: int
+    minhash: bytes
+
+
+class SketchBand(Record):
+    """A row of the index for near duplicates: sketches with a bucket in common are compared."""
+
+    partition: int
+    bucket: int
+    sketch: int
+
+
+class PaperStratum(Record):
+    """A stratum of the paper cut: its test side ends with `last_place`; null where it has none."""
+
+    label_status: str
+    source_model: str
+    subset: str
+    last_place: float | None
+
+
+class PoolMember(Keyed):
+    """A record of the calibration pool."""
+
+
+class NearSide(Record):
+    """A side on which a record with a MinHash like this one is: the name of a cut (its test side), or of what is kept
+    back."""
+
+    sketch: int
+    side: str
+
+
+class SideCount(Record):
+    """Records of a shard with all of this in common. `certified`: of the label_status that certificates are about."""
+
+    task: int
+    source_model: str
+    default_cut: str | None
+    paper_cut: str | None
+    in_calibration_pool: bool
+    certified: bool
+    is_anomalous: bool | None
+    anomaly_type_l2: str | None
+    count: int
+
+
+class NearCount(Record):
+    """Records of a shard on the train side of a cut that are near duplicates of one on its test side, or of one of the
+    calibration pool."""
+
+    cut: str
+    near_test: int
+    near_pool: int
+
+
 class RecordIndexRow(Keyed):
     """A line of record_index.jsonl: the digest of a record's line, and what decides its side beside the record."""
 
@@ -257,10 +331,23 @@ class SummaryCount(Record):
     count: int
 
 
+class ShardCount(SummaryCount):
+    """The part of such a number that one shard has."""
+
+
 Masters = Annotated[pl.LazyFrame, Master]
 ReleaseLines = Annotated[pl.LazyFrame, ReleaseLine]
 LabelBases = Annotated[pl.LazyFrame, LabelBasis]
 Fingerprints = Annotated[pl.LazyFrame, Fingerprint]
+LabelPlaces = Annotated[pl.LazyFrame, LabelPlace]
+Sketches = Annotated[pl.LazyFrame, Sketch]
+SketchBands = Annotated[pl.LazyFrame, SketchBand]
+PaperStrata = Annotated[pl.LazyFrame, PaperStratum]
+PoolMembers = Annotated[pl.LazyFrame, PoolMember]
+NearSides = Annotated[pl.LazyFrame, NearSide]
+SideCounts = Annotated[pl.LazyFrame, SideCount]
+NearCounts = Annotated[pl.LazyFrame, NearCount]
 SplitCertificates = Annotated[pl.LazyFrame, SplitCertificate]
 LabelAssignments = Annotated[pl.LazyFrame, LabelAssignment]
 SummaryCounts = Annotated[pl.LazyFrame, SummaryCount]
+ShardCounts = Annotated[pl.LazyFrame, ShardCount]

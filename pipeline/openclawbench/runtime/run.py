@@ -25,6 +25,7 @@ from openclawbench.runtime.engines.protocol import Engine, LostTask
 from openclawbench.runtime.engines.serial import Serial
 from openclawbench.runtime.shard_task import (
     ALL,
+    PARTS,
     Judges,
     Keys,
     Shard,
@@ -141,9 +142,9 @@ class Run:
         """Take every shard through those of the stages for which it is stale."""
         chains = self.chains(stages)
         judge = judge_for(stages[0], self.judges)
-        if judge and chains and waits(stages[0], self.judges):
+        if judge and chains and asks_outside(stages[0], self.judges):
             self.ask_ahead(stages[0], chains, judge)
-        engine = Serial() if waits(stages[0], self.judges) else self.choose(chains)
+        engine = Serial() if asks_outside(stages[0], self.judges) else self.choose(chains)
         # A judge with a ledger stays in this process.
         judges = {stage.annotation_pass: judge_for(stage, self.judges) for stage in stages if stage.judge}
         worker = ShardWorker(self.data, judges, {stage.name: self.rules[stage.name] for stage in stages}, self.debug)
@@ -173,8 +174,8 @@ class Run:
 
     def chains(self, stages: list[Stage]) -> list[ShardTask]:
         """For each stale shard, the stages to redo in order: those whose inputs exist or are written by an earlier
-        stage of the shard."""
-        links: dict[Shard, list[StageTask]] = {}
+        stage of the shard. Stages over the corpus, or over its partitions, are each by themselves."""
+        links: dict[tuple[Shard, str], list[StageTask]] = {}
         lacking = {record: self.lacking(record) for stage in stages for record in stage.reads.values()}
         for stage in stages:
             fresh = self.fresh(stage)
@@ -182,12 +183,13 @@ class Run:
                 if shard in fresh or (self.share is not None and not self.share.has(shard)):
                     continue
                 inputs = {record: self.read_by(shard, record) for record in stage.reads.values()}
-                produced = {record for link in links.get(shard, ()) for record in link.stage.writes}
+                chain = shard, "" if isinstance(shard, int) else stage.name
+                produced = {record for link in links.get(chain, ()) for record in link.stage.writes}
                 if all(record in produced or not lacking[record] & keys.keys() for record, keys in inputs.items()):
-                    links.setdefault(shard, []).append(StageTask(stage, key, inputs))
+                    links.setdefault(chain, []).append(StageTask(stage, key, inputs))
         return [
-            ShardTask(shard, tuple(owed), self.intake if shard == ALL else self.intake.only(int(shard)))
-            for shard, owed in links.items()
+            ShardTask(shard, tuple(owed), self.intake.only(shard) if isinstance(shard, int) else self.intake)
+            for (shard, _), owed in links.items()
         ]
 
     def lacking(self, record: type[Record]) -> set[Shard]:
@@ -198,15 +200,16 @@ class Run:
         return {shard for shard, key in self.keys[record].items() if part_name(shard, key) not in names}
 
     def read_by(self, shard: Shard, record: type[Record]) -> Keys:
-        """Keys of the parts of a table that a shard reads: its own and the corpus's; the corpus reads all."""
+        """Keys of the parts of a table that a shard reads: its own, and those that are no shard's; what is no shard
+        reads all."""
         keys = self.keys[record]
-        return keys if shard == ALL else {name: keys[name] for name in (shard, ALL) if name in keys}
+        return {name: keys[name] for name in (shard, ALL, *PARTS) if name in keys} if isinstance(shard, int) else keys
 
     def conclude(self, stage: Stage, report: StageReport) -> StageReport:
         """Where a stage is up to date: no part is left of earlier runs, and a manifest says what was done. A share
         leaves both to the run over everything: others may be at work."""
         keys = self.keys[stage.writes[0]]
-        if stage.scope == "corpus" and ALL not in self.fresh(stage):
+        if stage.scope != "shard" and not keys.keys() <= self.fresh(stage):
             report.waits_for = len(self.missing(stage))
         elif self.share is None and report.redone == report.stale:
             for record in stage.writes:
@@ -237,13 +240,12 @@ class Run:
             *(str(schema(record)) for record in (*stage.reads.values(), *stage.writes)),
         )
         inputs = list(stage.reads.values())
-        if stage.scope == "corpus":
-            return {ALL: digest(base, *(digest(*map(str, sorted(self.keys[r].items(), key=str))) for r in inputs))}
-        shards = sorted({shard for record in inputs for shard in self.keys[record] if shard != ALL}, key=str)
-        return {
-            shard: digest(base, *(self.keys[r].get(shard) or self.keys[r].get(ALL, "absent") for r in inputs))
-            for shard in shards
-        }
+        if stage.scope != "shard":
+            key = digest(base, *(digest(*map(str, sorted(self.keys[r].items(), key=str))) for r in inputs))
+            return dict.fromkeys([ALL] if stage.scope == "corpus" else PARTS, key)
+        shards = sorted({shard for record in inputs for shard in self.keys[record] if isinstance(shard, int)}, key=str)
+        shared = {r: next((key for s, key in self.keys[r].items() if not isinstance(s, int)), "absent") for r in inputs}
+        return {shard: digest(base, *(self.keys[r].get(shard) or shared[r] for r in inputs)) for shard in shards}
 
     def leave_manifest(self, stage: Stage, keys: Keys, report: StageReport) -> None:
         """The stage's manifest: what it read with which versions, rows in and out, counted reasons, seconds."""
@@ -295,24 +297,25 @@ class Run:
 
 
 def rounds(stages: list[Stage], judges: Judges) -> Iterator[list[Stage]]:
-    """Stages that shards go through without waiting for each other; and, each alone, those that wait for every shard.
-    What reads the tables of one that waits comes after it."""
+    """Stages that shards go through without waiting for each other; those over the corpus, which wait for every shard;
+    and, each alone, those that ask a judge outside. What reads the tables of one that waits comes after it."""
     depth: dict[type[Record], int] = {}
     steps_by_round: dict[tuple[int, str], list[Stage]] = {}
     for stage in stages:
         at = max((depth.get(record, 0) for record in stage.reads.values()), default=0)
-        waiting = waits(stage, judges)
-        steps_by_round.setdefault((at, stage.name if waiting else ""), []).append(stage)
-        depth |= dict.fromkeys(stage.writes, at + waiting)
+        alone = asks_outside(stage, judges)
+        waits = alone or stage.scope != "shard"
+        steps_by_round.setdefault((at, stage.name if alone else "corpus" if waits else ""), []).append(stage)
+        depth |= dict.fromkeys(stage.writes, at + waits)
     for _, together in sorted(steps_by_round.items(), key=lambda item: (item[0][0], item[0][1] != "")):
         yield together
 
 
-def waits(stage: Stage, judges: Judges) -> bool:
-    """True for a stage that is done here, after every shard: it reads the whole corpus, or asks a judge outside this
-    program, whose limits and ledger are one process's to keep."""
+def asks_outside(stage: Stage, judges: Judges) -> bool:
+    """True for a stage that is done in this process, after every shard: it asks a judge outside this program, whose
+    limits and ledger are one process's to keep."""
     judge = judge_for(stage, judges)
-    return stage.scope == "corpus" or (judge is not None and not judge.embedded)
+    return judge is not None and not judge.embedded
 
 
 def judge_for(stage: Stage, judges: Judges) -> Judge | None:

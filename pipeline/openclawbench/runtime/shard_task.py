@@ -1,4 +1,5 @@
-"""One shard through the stages that it owes, one after the other: what an engine is given to map over shards."""
+"""One shard through the stages that it owes, one after the other: what an engine is given to map over shards; or the
+whole corpus, or one partition of it, through one stage."""
 
 import contextlib
 import time
@@ -11,7 +12,7 @@ import polars as pl
 from openclawbench.base.gc_control import gc_disabled
 from openclawbench.intake.intake import SOURCES, Intake
 from openclawbench.judge.protocol import Judge
-from openclawbench.runtime.stage import Stage
+from openclawbench.runtime.stage import PARTITIONS, Stage
 from openclawbench.storage.data_folder import DataFolder
 from openclawbench.storage.parquet_check import cause
 from openclawbench.tables.record import Record
@@ -21,6 +22,7 @@ Shard = int | str
 Keys = dict[Shard, str]
 Judges = Mapping[int, Judge | None]  # annotation pass -> its judge
 ALL: Shard = "all"
+PARTS: dict[Shard, int] = {f"p{number:03}": number for number in range(PARTITIONS)}  # name of a part -> its partition
 LARGEST_HELD = 64 << 20  # bytes of a table; a larger one, of a very long session, is read where it is needed
 
 
@@ -35,7 +37,7 @@ class StageTask:
 
 @dataclass(frozen=True)
 class ShardTask:
-    """The stale stages of one shard (or of the whole corpus), in order, with what enters there."""
+    """The stale stages of one shard, in order, with what enters there; or one stage of the corpus or a partition."""
 
     shard: Shard
     links: tuple[StageTask, ...]
@@ -102,7 +104,8 @@ class ShardWorker:
         ) as error:
             if self.debug:
                 raise
-            if damage := cause(self.data.root, None if tables.chain.shard == ALL else tables.chain.shard):
+            shard = tables.chain.shard
+            if damage := cause(self.data.root, shard if isinstance(shard, int) else None):
                 return str(damage).removesuffix(".")
             return f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
         del frames  # the bytes of a very long session are not needed while its tables are written
@@ -133,11 +136,13 @@ class ShardTables:
     counted: dict[type[Record], int] = field(default_factory=dict)  # rows of what the last stage made
 
     def read(self, record: type[Record], keys: Keys) -> pl.LazyFrame:
-        """A table that a stage reads: the rows of its shard, or of the whole corpus."""
+        """A table that a stage reads: the rows of its shard, of the whole corpus, or of a partition."""
         if record in self.held:
             return self.held[record].lazy()
         frame = load(self.data, self.chain, record, keys)
-        if record not in self.wanted or record in SOURCES or self.chain.shard == ALL or not self.is_small():
+        if self.chain.shard in PARTS and "partition" in schema(record):
+            return frame.filter(pl.col("partition") == PARTS[self.chain.shard])
+        if record not in self.wanted or record in SOURCES or not self.is_small():
             return frame
         table = frame.collect()
         self.hold(record, table)
@@ -152,7 +157,7 @@ class ShardTables:
         self.data.write_part(record, self.chain.shard, link.key, table, origins(record, link, self.chain.shard))
         if isinstance(table, pl.DataFrame):
             self.counted[record] = table.height
-            if record in self.wanted and self.chain.shard != ALL:
+            if record in self.wanted:
                 self.hold(record, table)
 
     def hold(self, record: type[Record], table: pl.DataFrame) -> None:
@@ -177,10 +182,10 @@ def load(data: DataFolder, chain: ShardTask, record: type[Record], keys: Keys) -
     """The rows of a table that a shard (or the whole corpus) reads."""
     if record not in SOURCES:
         return data.scan(record, keys)
-    frames = [chain.intake.read(record, int(shard)) for shard in keys if shard != ALL]
+    frames = [chain.intake.read(record, int(shard)) for shard in keys]
     return frames[0] if len(frames) == 1 else pl.concat(frames) if frames else pl.LazyFrame(schema=schema(record))
 
 
 def engine_of(chain: ShardTask) -> contextlib.AbstractContextManager[Any]:
     """Polars' engine: a shard fits in memory, where it costs a fifth less; the corpus may not, and is streamed."""
-    return contextlib.nullcontext() if chain.shard == ALL else pl.Config(engine_affinity="in-memory")
+    return pl.Config(engine_affinity="in-memory" if isinstance(chain.shard, int) else "streaming")

@@ -10,7 +10,10 @@ from openclawbench.judge.protocol import Judge
 from openclawbench.rules.loading.rule_file import Rules
 from openclawbench.tables.record import Record
 
-Scope = Literal["shard", "corpus"]
+# What a stage sees: one shard; the rows of every shard whose column `partition` has one number, and other tables whole;
+# or all rows of every shard.
+Scope = Literal["shard", "partition", "corpus"]
+PARTITIONS = 16  # into which rows are cut that shards exchange: bounds what one task holds of them (own choice)
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from openclawbench.intake.rows_by_shard import ByShard, TableByShard
 from openclawbench.records.oracle import OracleRow
 from openclawbench.records.session import RunManifestRow
 from openclawbench.runtime.run import Run
-from openclawbench.runtime.shard_task import ALL, Keys
+from openclawbench.runtime.shard_task import Keys
 from openclawbench.storage.data_folder import DataFolder, read_json
 from openclawbench.workspace.settings import Settings, settings
 from openclawbench.workspace.shares import JudgeBudget
@@ -56,7 +56,8 @@ def last_run(data: DataFolder, chosen: Settings | None = None) -> Run:
     run = Run(data, intake, first_judge(own, chosen), second=second)
     for stage in all_stages(second is not None):
         manifest = read_json(data.manifest_file(stage.name)) or {}
-        keys: Keys = {ALL if shard == ALL else int(shard): key for shard, key in manifest.get("parts", {}).items()}
+        parts = manifest.get("parts", {}).items()
+        keys: Keys = {int(shard) if shard.isdigit() else shard: key for shard, key in parts}
         for record in stage.writes:
             run.keys[record] = keys
     return run

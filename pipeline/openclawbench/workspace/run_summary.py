@@ -18,7 +18,7 @@ from openclawbench.workspace.split_counts import count_splits, split_cautions, s
 from openclawbench.workspace.update import RunReport
 
 NEEDS_A_PERSON = 1
-CORPUS_STAGES = {stage.name for stage in all_stages(second_pass=True) if stage.scope == "corpus"}
+CORPUS_STAGES = {stage.name for stage in all_stages(second_pass=True) if stage.scope != "shard"}
 
 
 def as_data(verb: str, report: RunReport, data: DataFolder, reasons: list[str]) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from typing import Any
 
 import polars as pl
 
-from openclawbench.release.labels.split import CUTS, hashed
+from openclawbench.release.labels.places import CUTS, hashed
 from openclawbench.rules.release import ReleaseRules
 
 FEW = 5  # anomalies on a test side; a rate over fewer is meaningless

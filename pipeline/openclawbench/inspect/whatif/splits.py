@@ -7,7 +7,8 @@ import polars as pl
 from openclawbench.inspect.find import rows_of
 from openclawbench.inspect.whatif.change import AFTER, CHANGE, change
 from openclawbench.records.release import Fingerprint, LabelAssignment, LabelBasis
-from openclawbench.release.labels.split import CUTS, split
+from openclawbench.release.labels.places import CUTS
+from openclawbench.release.labels.split import split_corpus
 from openclawbench.rules.loading.rule_file import Rules
 from openclawbench.rules.release import ReleaseRules
 from openclawbench.runtime.run import Run
@@ -21,9 +22,9 @@ REASONS = {"default_cut": "default_reason", "paper_cut": "paper_reason"}
 
 def split_again(run: Run, rules: Rules) -> tuple[pl.DataFrame, dict[str, Any]]:
     """(changes in the columns of CHANGE, sides before and after). Raises NotFound if the splits are not up to date."""
-    before = rows_of(run, LabelAssignment).collect()
-    tables = split.call(basis=rows_of(run, LabelBasis), fingerprints=rows_of(run, Fingerprint), rules=rules)
-    after = tables[0].collect()
+    before = rows_of(run, LabelAssignment).sort(TRAJECTORY_KEY).collect()
+    assert isinstance(rules, ReleaseRules)
+    after, _ = split_corpus(rows_of(run, LabelBasis), rows_of(run, Fingerprint), rules)
     pairs = before.lazy().join(after.lazy(), on=TRAJECTORY_KEY, suffix=AFTER, maintain_order="left")
     moved = [change(pairs, name, place(name, ""), place(name, AFTER)) for name in WHATS]
     return pl.concat(pl.collect_all(moved)).match_to_schema(CHANGE), {

@@ -1,98 +1,101 @@
-"""Near duplicates across the two sides of a cut, by locality-sensitive hashing of MinHashes."""
+"""Near: the sides of the cuts on which a trajectory's text, or one that is nearly the same, stands."""
 
-from collections.abc import Iterator, Sequence
-from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from openclawbench.records.release import (
+    LabelPlaces,
+    NearSides,
+    PaperStrata,
+    PoolMembers,
+    SketchBands,
+    Sketches,
+)
+from openclawbench.release.labels.places import IN_POOL, RESERVED, on_sides, status_and_cuts
+from openclawbench.release.labels.sketches import matrix_of
 from openclawbench.rules.release import Duplicates, ReleaseRules
-from openclawbench.tables.record import TRAJECTORY_KEY
+from openclawbench.runtime.stage import stage
 
 if TYPE_CHECKING:  # imported where it is used: most commands do not need it
     import numpy as np
 
     Numbers = np.ndarray[Any, np.dtype[Any]]
 
-
-class Texts(NamedTuple):
-    """The distinct texts of a corpus."""
-
-    of_record: "Numbers"  # the number of each record's text; -1 without text
-    sketches: "Numbers"  # (texts, permutations): the MinHash of each
+NEAR_TEST, NEAR_RESERVED = "near_duplicate_of_test", "near_duplicate_of_calibration_task"
+COMPARED_AT_ONCE = 1 << 24  # numbers of MinHashes: bounds the memory that a large group takes
 
 
-class Sides(NamedTuple):
-    """The two sides of a cut: for each record, whether it is on the side."""
-
-    test: "Numbers"
-    train: "Numbers"
-
-
-def texts_of(records: pl.DataFrame, fingerprints: pl.DataFrame, rules: ReleaseRules) -> Texts:
-    """The distinct texts of these records, which are rows with a key."""
-    import numpy as np
-
-    texts = fingerprints.unique("text_sha256", keep="first", maintain_order=True).with_row_index("text")
-    keys = fingerprints.select(*TRAJECTORY_KEY, "text_sha256")
-    numbers = keys.join(texts.select("text_sha256", "text"), on="text_sha256").drop("text_sha256")
-    of_record = records.select(TRAJECTORY_KEY).join(numbers, on=TRAJECTORY_KEY, how="left", maintain_order="left")
-    sketches = texts["minhash"].cast(pl.List(pl.UInt32)).explode().to_numpy()
-    return Texts(
-        of_record["text"].cast(pl.Int64).fill_null(-1).to_numpy(),
-        np.reshape(sketches[: len(texts) * rules.duplicates.permutations], (len(texts), rules.duplicates.permutations)),
-    )
-
-
-def near_in_each(cuts: Sequence[Sides], texts: Texts, rules: ReleaseRules) -> "list[Numbers]":
-    """For each cut and record, whether it is on the train side and an exact or near duplicate of one on the test side.
+@stage(scope="partition")
+def near(
+    bands: SketchBands,
+    sketches: Sketches,
+    places: LabelPlaces,
+    strata: PaperStrata,
+    pool: PoolMembers,
+    rules: ReleaseRules,
+) -> NearSides:
+    """Rows (sketch, side), sorted: a record with a sketch like this one is on this side. Of sketches that meet another
+    one, or the same of another shard, in a bucket of the partition.
 
     Near duplicates have an estimated Jaccard similarity of the shingles of at least `similarity`. Candidates come from
-    an index whose bands favour recall; each is compared before it counts. Each distinct text is compared once, for all
-    cuts together.
+    an index whose bands favour recall; each is compared before it counts.
     """
+    groups = meetings(bands)
+    candidates = groups.select("sketch").unique().lazy()
+    known = sketches.join(candidates, on="sketch", how="semi").unique("sketch").sort("sketch").collect()
+    some = on_sides(places.join(candidates, on="sketch", how="semi"), strata, pool)
+    sides = memberships(some, strata.collect()).unique().collect()
+    return near_sides(groups, known, sides, rules.duplicates).lazy()
+
+
+def meetings(bands: pl.LazyFrame) -> pl.DataFrame:
+    """Rows (bucket, sketch) of the buckets in which two sketches meet, or the same one of two shards."""
+    rows = bands.select("bucket", "sketch").collect()
+    return rows.filter(rows["bucket"].is_duplicated()).unique().sort("bucket", "sketch")
+
+
+def near_sides(groups: pl.DataFrame, known: pl.DataFrame, sides: pl.DataFrame, rules: Duplicates) -> pl.DataFrame:
+    """NearSide of the sketches in `groups`. `known`: Sketch of each, sorted; `sides`: rows (sketch, side) of each that
+    stands somewhere."""
     import numpy as np
 
-    known = texts.of_record >= 0
-    tests = np.zeros((len(texts.sketches) + 1, len(cuts)), bool)  # of each text; the last row: records without text
-    for number, cut in enumerate(cuts):
-        tests[texts.of_record[known & cut.test], number] = True
-    reached = tests.copy()  # the same for the text and all its near duplicates
-    for text, similar in alike(texts.sketches, rules.duplicates):
-        reached[text] |= tests[similar].any(axis=0)
-    return [known & cut.train & reached[texts.of_record, number] for number, cut in enumerate(cuts)]
+    numbers, names = known.select("sketch").with_row_index("row"), sides["side"].unique().sort()
+    stands = np.zeros((known.height, len(names)), np.float32)
+    at = sides.join(numbers, on="sketch", maintain_order="left")
+    stands[at["row"].to_numpy(), names.search_sorted(at["side"]).to_numpy()] = 1
+    rows = groups.join(numbers, on="sketch", maintain_order="left")
+    matrix, reached = matrix_of(known["minhash"], rules), np.zeros(stands.shape, bool)
+    for group in rows.group_by("bucket", maintain_order=True).agg("row")["row"]:
+        members = group.to_numpy()
+        reached[members] |= reached_in(matrix[members], stands[members], rules)
+    row, side = np.nonzero(reached)
+    return pl.DataFrame({"sketch": known["sketch"].gather(row), "side": names.gather(side)})
 
 
-def alike(sketches: "Numbers", rules: Duplicates) -> "Iterator[tuple[int, Numbers]]":
-    """(number, numbers of its near duplicates) of each MinHash that may be similar to another one."""
+def reached_in(sketches: "Numbers", stands: "Numbers", rules: Duplicates) -> "Numbers":
+    """For each of some sketches and each side, whether a sketch among them that is similar to it stands there."""
     import numpy as np
 
-    groups = in_one_band(sketches, rules)
-    of_text: dict[int, list[int]] = {}
-    for group, texts in enumerate(groups):
-        for text in texts.tolist():
-            of_text.setdefault(text, []).append(group)
-    for text, numbers in of_text.items():
-        candidates = np.unique(np.concatenate([groups[group] for group in numbers]))
-        similarity = np.count_nonzero(sketches[candidates] == sketches[text], axis=1) / rules.permutations
-        yield text, candidates[similarity >= rules.similarity]
+    at_once = max(1, COMPARED_AT_ONCE // sketches.size)
+    parts = []
+    for start in range(0, len(sketches), at_once):
+        equal = np.count_nonzero(sketches[start : start + at_once, None] == sketches, axis=2)
+        parts.append((equal / rules.permutations >= rules.similarity).astype(np.float32) @ stands > 0)
+    return np.concatenate(parts)
 
 
-def in_one_band(sketches: "Numbers", rules: Duplicates) -> "list[Numbers]":
-    """Groups of two or more MinHashes that are the same in one of the index's bands, by their numbers."""
-    pairs = []
-    number, rows = bands(rules.similarity, rules.permutations, rules.miss_weight)
-    for start in range(0, number * rows, rows):
-        band = pl.DataFrame(sketches[:, start : start + rows])
-        same = band.with_row_index("text").group_by(band.columns).agg("text").filter(pl.col("text").list.len() > 1)
-        pairs += [texts.to_numpy() for texts in same["text"]]
-    return pairs
-
-
-@cache
-def bands(similarity: float, permutations: int, miss_weight: float) -> tuple[int, int]:
-    """Number of bands, and rows a band, by the weight of missed duplicates (datasketch)."""
-    from datasketch import MinHashLSH  # takes a second, and most commands do not need it
-
-    index = MinHashLSH(similarity, permutations, weights=(1 - miss_weight, miss_weight))
-    return index.b, index.r
+def memberships(rows: pl.LazyFrame, strata: pl.DataFrame) -> pl.LazyFrame:
+    """Rows (sketch, side) of records with text: the sides beside which near duplicates are looked for. `rows`: of
+    on_sides(). A cut's name is the test side of the cut, among the records that certificates are about."""
+    status, cuts = status_and_cuts(strata)
+    is_certified, reason = pl.col("label_status") == status, pl.col("default_reason")
+    sides = {
+        NEAR_TEST: pl.col("default_cut") == "test",
+        NEAR_RESERVED: reason.is_in([IN_POOL, RESERVED]),
+        IN_POOL: pl.col("in_calibration_pool"),
+        **{name: is_certified & (cut == "test") for name, cut in cuts.items()},
+    }
+    named = [pl.when(condition).then(pl.lit(name)) for name, condition in sides.items()]
+    with_text = rows.drop_nulls("sketch")
+    return with_text.select("sketch", side=pl.concat_list(named)).explode("side").drop_nulls("side")

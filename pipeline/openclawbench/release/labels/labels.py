@@ -7,7 +7,7 @@ import polars as pl
 
 from openclawbench.records.release import LabelRow, PoolRow
 from openclawbench.records.tiers import ACCEPTED, BASELINE
-from openclawbench.release.labels.split import hold_out
+from openclawbench.release.labels.places import hold_out
 from openclawbench.release.writer.staging_folder import StagingFolder
 from openclawbench.release.writer.table_writer import typed_file
 from openclawbench.rules.release import ReleaseRules

@@ -4,12 +4,35 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
+from openclawbench.base.canonical_json import canonical_json
+from openclawbench.records.release import NearCounts, PaperStrata, SideCounts, SplitCertificate, SplitCertificates
+from openclawbench.release.labels.places import status_and_cuts
+from openclawbench.runtime.stage import stage
+from openclawbench.tables.schema import from_records
+
 NORMAL = "normal"
 ANOMALOUS = pl.col("is_anomalous").fill_null(False)
 
 
+@stage(scope="corpus")
+def certify(counts: SideCounts, near: NearCounts, strata: PaperStrata) -> SplitCertificates:
+    """A certificate of both cuts and of each hold-out, over the accepted rows, or over the baseline rows if no row is
+    accepted."""
+    status, cuts = status_and_cuts(strata.collect())
+    rows = counts.collect()
+    pool, certified = rows.filter("in_calibration_pool"), rows.filter("certified")
+    near_counts = near.group_by("cut").agg(pl.col("near_test", "near_pool").sum()).collect()
+    of_cut = {cut: numbers for cut, *numbers in near_counts.select("cut", "near_test", "near_pool").iter_rows()}
+    certificates = []
+    for name, cut in cuts.items():
+        sides = LabelledSides(certified.filter(cut == "train"), certified.filter(cut == "test"), pool)
+        content = {"label_status": status} | certificate(sides, *of_cut.get(name, (0, 0)))
+        certificates.append({"cut": name, "certificate": canonical_json(content)})
+    return from_records(certificates, SplitCertificate).lazy()
+
+
 class LabelledSides(NamedTuple):
-    """Label rows of one status, each with its `task_digest`."""
+    """Rows of SideCount: label rows of one status, counted by what they have in common."""
 
     train: pl.DataFrame
     test: pl.DataFrame
@@ -26,24 +49,30 @@ def certificate(sides: LabelledSides, near_duplicates: int, near_duplicates_of_p
     subtype_share: of each side, the share of each subtype. memoriser: a predictor that looks up the task.
     """
     train, test, pool = sides
-    shared = test.join(train, on="task_digest", how="semi")["task_digest"]
+    shared = test.join(train, on="task", how="semi")
     return {
-        "train": len(train),
-        "test": len(test),
-        "shared_tasks": shared.n_unique(),
-        "test_records_of_shared_tasks": len(shared),
+        "train": number(train),
+        "test": number(test),
+        "shared_tasks": shared["task"].n_unique(),
+        "test_records_of_shared_tasks": number(shared),
         "near_duplicates": near_duplicates,
-        "pool_tasks_in_train": pool.join(train, on="task_digest", how="semi")["task_digest"].n_unique(),
+        "pool_tasks_in_train": pool.join(train, on="task", how="semi")["task"].n_unique(),
         "near_duplicates_of_pool": near_duplicates_of_pool,
         "subtype_share": {"train": shares(train), "test": shares(test)},
         "memoriser": memoriser(train, test),
     }
 
 
+def number(rows: pl.DataFrame) -> int:
+    """The records that are counted."""
+    return int(rows["count"].sum())
+
+
 def shares(rows: pl.DataFrame) -> dict[str, float]:
     """Share of each label, to six digits."""
-    counts = rows["anomaly_type_l2"].fill_null(NORMAL).value_counts().sort("anomaly_type_l2")
-    return {name: round(count / len(rows), 6) for name, count in counts.iter_rows()}
+    label = pl.col("anomaly_type_l2").fill_null(NORMAL)
+    counts = rows.group_by(label).agg(pl.col("count").sum()).sort("anomaly_type_l2")
+    return {name: round(count / number(rows), 6) for name, count in counts.iter_rows()}
 
 
 def memoriser(train: pl.DataFrame, test: pl.DataFrame) -> dict[str, float | None]:
@@ -52,14 +81,19 @@ def memoriser(train: pl.DataFrame, test: pl.DataFrame) -> dict[str, float | None
     anomaly and none is predicted."""
     if not len(test):
         return {"f1": None, "share_known": None}
-    votes = train.group_by("task_digest", maintain_order=True).agg(yes=ANOMALOUS.sum(), votes=pl.len())
-    overall = int(votes["yes"].sum()) * 2 > len(train)
-    yes, tie = pl.col("yes").cast(pl.Int64) * 2 - pl.col("votes"), pl.lit(overall)
-    voted = test.join(votes, on="task_digest", how="left", maintain_order="left")
-    rows = voted.select(truth=ANOMALOUS, predicted=pl.when(yes == 0).then(tie).otherwise(yes > 0).fill_null(tie))
-    masks = (rows["truth"] & rows["predicted"], rows["truth"], rows["predicted"])
-    hits, truth, predicted = (int(mask.sum()) for mask in masks)
+    count = pl.col("count")
+    votes = train.group_by("task").agg(yes=count.filter(ANOMALOUS).sum(), votes=count.sum())
+    overall = int(votes["yes"].sum()) * 2 > number(train)
+    twice, of, tie = pl.col("yes") * 2, pl.col("votes"), pl.lit(overall)
+    rows = test.join(votes, on="task", how="left").select(
+        "count",
+        truth=ANOMALOUS,
+        known=pl.col("votes").is_not_null(),
+        predicted=pl.when(twice == of).then(tie).otherwise(twice > of).fill_null(tie),
+    )
+    masks = (rows["truth"] & rows["predicted"], rows["truth"], rows["predicted"], rows["known"])
+    hits, truth, predicted, known = (number(rows.filter(mask)) for mask in masks)
     return {
         "f1": round(2 * hits / (truth + predicted), 6) if truth or predicted else None,
-        "share_known": round(voted["votes"].count() / len(test), 6),
+        "share_known": round(known / number(rows), 6),
     }

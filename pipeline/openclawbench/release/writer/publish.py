@@ -38,6 +38,7 @@ from openclawbench.rules.loading.rule_file import rule_path
 from openclawbench.rules.taxonomy import Taxonomy
 from openclawbench.runtime.run import Run, digest
 from openclawbench.storage.data_folder import DataFolder, read_json, write_json
+from openclawbench.tables.record import TRAJECTORY_KEY
 
 FIRST_PASS = (ReleaseLine, LabelAssignment, SplitCertificate, SummaryCount, LabelBasis, Fingerprint, FileOutcome)
 SECOND_PASS = (ReferenceLabel, ReleaseLinePass2)
@@ -87,7 +88,7 @@ def rules_and_tables(run: Run) -> dict[str, Any]:
         "settings": PublishRules.load(overrides=run.overrides),
         "privacy": PrivacyRules.load(overrides=run.overrides),
         "second_pass": has_second_pass(run),
-        "assignments": data.scan(LabelAssignment, keys[LabelAssignment]).collect(),
+        "assignments": data.scan(LabelAssignment, keys[LabelAssignment]).sort(TRAJECTORY_KEY).collect(),
         "certificates": data.scan(SplitCertificate, keys[SplitCertificate]).collect(),
         "counts": data.scan(SummaryCount, keys[SummaryCount]).collect(),
         "basis": data.scan(LabelBasis, keys[LabelBasis]),

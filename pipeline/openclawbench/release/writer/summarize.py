@@ -4,7 +4,7 @@ from typing import Any
 
 import polars as pl
 
-from openclawbench.records.release import LabelBases, SummaryCounts
+from openclawbench.records.release import LabelBases, ShardCounts, SummaryCounts
 from openclawbench.records.tiers import BY_BASELINE_JUDGE, IS_ACCEPTED, IS_BASELINE, status
 from openclawbench.release.baseline_notice import notice_of
 from openclawbench.release.writer.render import ROOT
@@ -69,14 +69,16 @@ TOTALS: dict[str, dict[str, pl.Expr]] = {
 }
 
 
-@stage(scope="corpus")
-def summarize(basis: LabelBases) -> SummaryCounts:
-    """Rows (source_model, group, name, count), sorted."""
-    groups = ["source_model", "group", "name"]
+COUNTED = ["source_model", "group", "name"]
+
+
+@stage(scope="shard")
+def count(basis: LabelBases) -> ShardCounts:
+    """Rows (source_model, group, name, count) of a shard, sorted."""
     parts = [
         basis.filter(counts.fill_null(False))
         .select("source_model", group=pl.lit(group), name=name)
-        .group_by(groups)
+        .group_by(COUNTED)
         .agg(count=pl.len().cast(pl.Int64))
         for group, (name, counts) in GROUPS.items()
     ]
@@ -91,7 +93,13 @@ def summarize(basis: LabelBases) -> SummaryCounts:
     ]
     parts.append(listed(basis, "repairs", "repair_rules"))
     parts.append(events(basis))
-    return pl.concat(parts).sort(groups)
+    return pl.concat(parts).sort(COUNTED)
+
+
+@stage(scope="corpus")
+def summarize(counts: ShardCounts) -> SummaryCounts:
+    """The sums over all shards, sorted."""
+    return counts.group_by(COUNTED).agg(pl.col("count").sum()).sort(COUNTED)
 
 
 def summary_files(counts: pl.DataFrame, models: list[str]) -> dict[str, dict[str, Any]]:

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 from openclawbench.records.release import LabelRow, PoolRow
 from openclawbench.records.tiers import REVIEW
 from openclawbench.release.labels.labels import CUTS, HOLD_OUT, LEFT_OUT_FILE, PARTS, POOL_FILE, SIDES, part_file
-from openclawbench.release.labels.split import decided_status
+from openclawbench.release.labels.places import decided_status
 from openclawbench.release.record_key import Key
 from openclawbench.release.validate.files.lines import Line, read_lines
 from openclawbench.release.validate.findings import Findings

@@ -21,7 +21,8 @@ from openclawbench.release.labels.labels import (
     pool,
     splits,
 )
-from openclawbench.release.labels.split import hold_out, split
+from openclawbench.release.labels.places import hold_out
+from openclawbench.release.labels.split import split_corpus
 from openclawbench.release.record_key import Key, key_of
 from openclawbench.release.validate.compare import compare_file, shown
 from openclawbench.release.validate.files.lines import tolerant_rows
@@ -48,9 +49,8 @@ def check_cuts(
     """Compare every file of every cut with what the released records and texts give. `all_basis`: LabelBasis."""
     try:
         rules = in_force.rules(ReleaseRules)
-        assigned, certificates = split(all_basis, fingerprints_of(derived, index).lazy(), rules)
-        assignments, certified = assigned.collect(), certificates.collect()
-        expected = splits(assignments, certified, rules)
+        assignments, certificates = split_corpus(all_basis, fingerprints_of(derived, index).lazy(), rules)
+        expected = splits(assignments, certificates, rules)
     except (*CANNOT, *CANNOT_POLARS) as error:
         cause = str(error).partition("\n")[0] or type(error).__name__
         findings.add("splits", SPLITS_FILE, f"cannot be recomputed: {cause}")

@@ -1,0 +1,160 @@
+"""Place: what decides the sides of a trajectory by itself, by hash; and draw: what the places of all of them decide.
+
+Only the draw sees every trajectory, and of each only a number. The side in a cut follows from both (`on_sides`).
+"""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import polars as pl
+
+from openclawbench.base.canonical_json import sha256_text
+from openclawbench.records.release import (
+    Fingerprints,
+    LabelBases,
+    LabelPlace,
+    LabelPlaces,
+    PaperStrata,
+    PaperStratum,
+    PoolMembers,
+    SketchBands,
+    Sketches,
+)
+from openclawbench.records.tiers import NEEDS_REVIEW, STATUSES, main_status, status_of
+from openclawbench.release.labels.sketches import sketch_bands, sketch_tables
+from openclawbench.release.record_key import key_of
+from openclawbench.rules.release import ReleaseRules
+from openclawbench.runtime.stage import stage
+from openclawbench.tables.record import TRAJECTORY_KEY
+from openclawbench.tables.schema import from_records
+
+IN_POOL, RESERVED = "calibration_pool", "calibration_task"
+CUTS = ("default_cut", "paper_cut")
+HELD = "hold_out/"  # with the source model behind it: the name of a cut that holds it out
+STRATUM = ["label_status", "source_model", "subset"]
+# Columns of the basis that decide a place.
+READ = (
+    *(*TRAJECTORY_KEY, "subset", "task_digest", "is_anomalous", "quality_tier"),
+    *("slice_label", "partial_trial"),
+)
+
+
+@stage(scope="shard")
+def place(
+    basis: LabelBases, fingerprints: Fingerprints, rules: ReleaseRules
+) -> tuple[LabelPlaces, Sketches, SketchBands]:
+    """One row a trajectory, sorted by key; the distinct MinHashes of the shard; their rows in the index's bands."""
+    sketches = sketch_tables(fingerprints.collect(), rules.duplicates)
+    records = basis.select(READ).collect().sort(TRAJECTORY_KEY)
+    rows = [place_of(row, rules) for row in records.iter_rows(named=True)]
+    places = from_records(rows, LabelPlace).drop("sketch").lazy()
+    keyed = places.join(sketches.of_record.lazy(), on=TRAJECTORY_KEY, how="left", maintain_order="left")
+    return keyed, sketches.distinct.lazy(), sketch_bands(sketches.distinct, rules.duplicates).lazy()
+
+
+def place_of(row: Mapping[str, Any], rules: ReleaseRules) -> dict[str, Any]:
+    """The columns of LabelPlace but `sketch`. Reserved tasks give the calibration pool its records that pass the oracle
+    and are not in review."""
+    key, status, digest = key_of(row), status_of(row["quality_tier"]), row["task_digest"]
+    zone = zone_of(digest, rules)
+    decided = decided_status(row) is not None
+    is_eligible = status != NEEDS_REVIEW and row["slice_label"] in rules.calibration.slices and zone == RESERVED
+    return {
+        **{name: row[name] for name in (*TRAJECTORY_KEY, "slice_label")},
+        "label_status": status,
+        "reason": "partial_trial_record" if row["partial_trial"] else None if decided else "no_decision",
+        "zone": zone,
+        "task": int.from_bytes(bytes.fromhex(sha256_text(digest)[:16]), signed=True),
+        "subset": row["subset"] or "",
+        "paper_place": hashed("paper_cut", *key),
+        "calibration_place": hashed("calibration", *key) if is_eligible and not row["partial_trial"] else None,
+    }
+
+
+def hashed(*parts: str) -> float:
+    """A number in [0, 1) that depends on the parts only."""
+    return int(sha256_text("\0".join(parts))[:13], 16) / 16**13
+
+
+def zone_of(task_digest: str, rules: ReleaseRules) -> str:
+    """train, test, or `calibration_task`, by hash of the task only: reserved tasks at the lower end, test at the upper,
+    so that a larger share of either takes tasks only from train."""
+    number = hashed("default_cut", task_digest)
+    if number >= 1 - rules.test_share:
+        return "test"
+    return RESERVED if number < rules.calibration.task_share else "train"
+
+
+def decided_status(row: Mapping[str, Any]) -> str | None:
+    """The label_status of a record; null if it is in review without a decision."""
+    status = status_of(row["quality_tier"])
+    return None if status == NEEDS_REVIEW and row["is_anomalous"] is None else status
+
+
+@stage(scope="corpus")
+def draw(places: LabelPlaces, rules: ReleaseRules) -> tuple[PaperStrata, PoolMembers]:
+    """The strata of the paper cut, each with its last place on the test side, sorted; the calibration pool.
+
+    Test side of the paper cut: ceil(share) of the accepted, of the baseline, and of those that need review, by strata
+    of source model and subset, in the order of places. Places have 52 bits; records with the same one are on one side.
+    """
+    of_decided = pl.col("paper_place").filter(pl.col("reason").is_null())
+    strata = places.group_by(STRATUM).agg(places=of_decided).sort(STRATUM).collect()
+    rows = []
+    for status in STATUSES:
+        some = list(strata.filter(pl.col("label_status") == status).iter_rows(named=True))
+        sizes = {(row["source_model"], row["subset"]): len(row["places"]) for row in some}
+        for row, quota in zip(some, quotas(sizes, rules.test_share).values(), strict=True):
+            last = sorted(row["places"])[quota - 1] if quota else None
+            rows.append({**row, "last_place": last})
+    return from_records(rows, PaperStratum).lazy(), calibration_pool(places, rules)
+
+
+def quotas(sizes: dict[tuple[str, str], int], share: float) -> dict[tuple[str, str], int]:
+    """Number of test records of each stratum: floors first, then the largest remainders, ceil(share * n) in all."""
+    total = math.ceil(round(share * sum(sizes.values()), 9))
+    exact = {stratum: share * size for stratum, size in sizes.items()}
+    quota_by_stratum = {stratum: int(value) for stratum, value in exact.items()}
+    by_remainder = sorted(sizes, key=lambda stratum: (-(exact[stratum] - quota_by_stratum[stratum]), stratum))
+    for stratum in by_remainder[: total - sum(quota_by_stratum.values())]:
+        quota_by_stratum[stratum] += 1
+    return quota_by_stratum
+
+
+def calibration_pool(places: pl.LazyFrame, rules: ReleaseRules) -> pl.LazyFrame:
+    """Keys of the pool: up to the same number of each slice, models in turn, by place within a model."""
+    slices, turn = ["slice_label", "source_model"], pl.int_range(pl.len())
+    candidates = places.drop_nulls("calibration_place").select(*TRAJECTORY_KEY, "slice_label", "calibration_place")
+    in_turn = candidates.sort("calibration_place", "trajectory_id").with_columns(turn=turn.over(slices))
+    by_turns = in_turn.sort("slice_label", "turn", "source_model").with_columns(number=turn.over("slice_label"))
+    return by_turns.filter(pl.col("number") < rules.calibration.per_slice).select(TRAJECTORY_KEY).sort(TRAJECTORY_KEY)
+
+
+def on_sides(places: pl.LazyFrame, strata: pl.LazyFrame, pool: pl.LazyFrame) -> pl.LazyFrame:
+    """The places with `in_calibration_pool` and the sides in both cuts; near duplicates are still on theirs."""
+    members = pool.with_columns(in_calibration_pool=pl.lit(True))
+    rows = places.join(members, on=TRAJECTORY_KEY, how="left", maintain_order="left")
+    rows = rows.join(strata.select(*STRATUM, "last_place"), on=STRATUM, how="left", maintain_order="left")
+    in_pool = pl.col("in_calibration_pool").fill_null(False)
+    kept_back = pl.when(in_pool).then(pl.lit(IN_POOL)).when(pl.col("zone") == RESERVED).then(pl.lit(RESERVED))
+    is_test = (pl.col("paper_place") <= pl.col("last_place")).fill_null(False)
+    paper_side = pl.when(is_test).then(pl.lit("test")).otherwise(pl.lit("train"))
+    return rows.with_columns(in_calibration_pool=in_pool, default_reason=pl.coalesce("reason", kept_back)).with_columns(
+        default_cut=pl.when(pl.col("default_reason").is_null()).then("zone"),
+        paper_cut=pl.when(pl.col("reason").is_null()).then(paper_side),
+    )
+
+
+def hold_out(model: str) -> pl.Expr:
+    """Side of a record if one source model is held out: that model's records are the test side."""
+    side = pl.when(pl.col("source_model") == model).then(pl.lit("test")).otherwise(pl.lit("train"))
+    return pl.when(pl.col("paper_cut").is_not_null()).then(side)
+
+
+def status_and_cuts(strata: pl.DataFrame) -> tuple[str, dict[str, pl.Expr]]:
+    """The label_status that certificates are about: accepted, or baseline if no row is accepted; and, of both cuts and
+    of each hold-out, the side of a record."""
+    models = strata["source_model"].unique().sort()
+    cuts = {cut: pl.col(cut) for cut in CUTS} | {f"{HELD}{model}": hold_out(model) for model in models}
+    return main_status(strata["label_status"]), cuts
