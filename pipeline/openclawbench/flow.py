@@ -22,6 +22,7 @@ from openclawbench.fulltax.stage_b2 import answer_b2, ask_b2, decide_b2
 from openclawbench.fulltax.stage_c import answer_c, ask_c, decide_c
 from openclawbench.release.labels.fingerprint import fingerprint
 from openclawbench.release.labels.split import split
+from openclawbench.release.privacy.search import search_text, search_text_pass2
 from openclawbench.release.writer.render import render
 from openclawbench.release.writer.second_pass import reference, render_pass2
 from openclawbench.release.writer.summarize import summarize
@@ -47,12 +48,14 @@ FLOW: list[Stage] = [
     split,  #     training and test files in two cuts, leakage certificates                     F.6
     summarize,  # counts per source model
     render,  #    lines of the release files                                                    T37
+    search_text,  # keys and personal data in these lines
 ]
 
 # With a second judge, SECOND_PASS (ask_a_pass2 ... repair_pass2) judges the same packets. Then the passes are compared.
 COMPARISON: list[Stage] = [
     reference,  #    the label of the second pass beside that of the first
     render_pass2,  # its answers as lines of the release files                                  T37
+    search_text_pass2,
 ]
 
 # Command -> the last stage that it brings up to date.
@@ -69,7 +72,7 @@ VERBS: dict[str, Stage] = {
     "stage-c": decide_c,
     "annotate": repair,
     "merge": merge,
-    "release": render,
+    "release": search_text,
 }
 
 
@@ -77,7 +80,7 @@ def stages_up_to(verb: str, second_pass: bool = False) -> list[Stage]:
     """The stages that a command needs, in order. A release includes the second pass if there is one. Raises KeyError
     for an unknown command."""
     stages = FLOW[: FLOW.index(VERBS[verb]) + 1]
-    return all_stages(second_pass) if stages[-1] is render else stages
+    return all_stages(second_pass) if stages[-1] is search_text else stages
 
 
 def second_pass_up_to(verb: str) -> list[Stage]:

@@ -5,6 +5,7 @@ from typing import Literal
 from openclawbench.records.certificate import JudgeCertificate
 from openclawbench.tables.record import Record
 
+DATA_PACKAGE = "datapackage.json"
 Disposition = Literal["trajectory", "copy", "quarantined", "sidecar"]  # what became of an input
 
 

@@ -165,6 +165,18 @@ class ReleaseLine(Keyed):
     line: str
 
 
+class ReleaseFind(Keyed):
+    """One find in a rendered line, masked: what looks like a key or personal data."""
+
+    file: str
+    step_id: int | None
+    place: str
+    group: str
+    kind: str
+    excerpt: str
+    in_name: bool
+
+
 class LabelRow(Keyed):
     """A line of the silver label files."""
 
@@ -259,6 +271,7 @@ class SummaryCount(Record):
 
 Masters = Annotated[pl.LazyFrame, Master]
 ReleaseLines = Annotated[pl.LazyFrame, ReleaseLine]
+ReleaseFinds = Annotated[pl.LazyFrame, ReleaseFind]
 LabelBases = Annotated[pl.LazyFrame, LabelBasis]
 Fingerprints = Annotated[pl.LazyFrame, Fingerprint]
 SplitCertificates = Annotated[pl.LazyFrame, SplitCertificate]

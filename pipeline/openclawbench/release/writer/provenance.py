@@ -23,6 +23,7 @@ from openclawbench.judge.protocol import Judge
 from openclawbench.records.calibration import HumanVerdict
 from openclawbench.records.certificate import JudgeCertificate
 from openclawbench.records.datapackage import (
+    DATA_PACKAGE,
     DataPackage,
     Dependency,
     InputFile,
@@ -42,7 +43,7 @@ from openclawbench.rules.loading.rule_file import BUILT_IN, Overrides, Rules, ca
 from openclawbench.rules.packet import is_blind
 from openclawbench.version import __version__
 
-NAME = "datapackage.json"
+NAME = DATA_PACKAGE
 PROGRAM = Path(__file__).parents[2]  # the package
 PARTS = (".py", ".toml", ".md", ".json")
 LOCK = "requirements.lock"

@@ -15,11 +15,12 @@ from openclawbench.records.release import (
     Fingerprint,
     LabelAssignment,
     LabelBasis,
+    ReleaseFind,
     ReleaseLine,
     SplitCertificate,
     SummaryCount,
 )
-from openclawbench.records.second_pass import ReferenceLabel, ReleaseLinePass2
+from openclawbench.records.second_pass import ReferenceLabel, ReleaseFindPass2, ReleaseLinePass2
 from openclawbench.records.session import FileOutcome
 from openclawbench.release.baseline_notice import RULES_NOTICE
 from openclawbench.release.card.described import TEXTS
@@ -38,8 +39,17 @@ from openclawbench.rules.taxonomy import Taxonomy
 from openclawbench.runtime.run import Run, digest
 from openclawbench.storage.data_folder import DataFolder, read_json, write_json
 
-FIRST_PASS = (ReleaseLine, LabelAssignment, SplitCertificate, SummaryCount, LabelBasis, Fingerprint, FileOutcome)
-SECOND_PASS = (ReferenceLabel, ReleaseLinePass2)
+FIRST_PASS = (
+    ReleaseLine,
+    ReleaseFind,
+    LabelAssignment,
+    SplitCertificate,
+    SummaryCount,
+    LabelBasis,
+    Fingerprint,
+    FileOutcome,
+)
+SECOND_PASS = (ReferenceLabel, ReleaseLinePass2, ReleaseFindPass2)
 NO_CERTIFICATES: Certificates = {}
 
 
@@ -62,7 +72,7 @@ def publish(
     if stands(run.data, key):
         return False
     shards = line_shards(run)
-    scanned = scan_lines(run, shards, origin)
+    scanned = look_at_finds(run, origin)
     manifest = run.data.manifest_file("publish")
     manifest.unlink(missing_ok=True)  # from here to the end no release counts as current
     staging = StagingFolder(run.data)
@@ -126,10 +136,13 @@ def line_shards(run: Run) -> list[Path]:
     return [run.data.part(table, shard, key) for table in tables for shard, key in run.keys[table].items()]
 
 
-def scan_lines(run: Run, shards: list[Path], origin: MadeFrom) -> Scanned:
-    """Scan every line that is to be released. Raises ReleaseBlocked; the report of finds is written in either case."""
+def look_at_finds(run: Run, origin: MadeFrom) -> Scanned:
+    """What the search found in every line to be released. Raises ReleaseBlocked; the report of finds is written in
+    either case."""
     scanned = Scanned(PrivacyRules.load(overrides=run.overrides))
-    scanned.look(shards, origin.inputs)
+    tables = [table for table in (ReleaseFind, ReleaseFindPass2) if table in run.keys]
+    parts = [{shard: run.data.part(table, shard, key) for shard, key in run.keys[table].items()} for table in tables]
+    scanned.look(parts, origin.inputs)
     folder = run.data.write_report(REPORT, report(scanned))
     refuse_blocked(scanned, str(folder))
     return scanned

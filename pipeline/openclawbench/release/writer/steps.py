@@ -23,7 +23,7 @@ from openclawbench.release.card.described import README, described
 from openclawbench.release.human_audited import HUMAN_FILE, write_human
 from openclawbench.release.labels.labels import POOL_FILE, SPLITS_FILE, as_json, typed_file, write_labels
 from openclawbench.release.privacy.policy import RULES_FILE
-from openclawbench.release.privacy.publishing import Row, Scanned
+from openclawbench.release.privacy.publishing import Redaction, Row, Scanned
 from openclawbench.release.privacy.rules import PrivacyRules
 from openclawbench.release.record_index import INDEX_FILE, write_index
 from openclawbench.release.record_key import Key
@@ -83,6 +83,7 @@ class WrittenRecords(NamedTuple):
 
     models: list[str]  # sorted
     digests: dict[Key, str]  # of each record's line in the master table
+    redacted: set[Key]
 
 
 def write_records(
@@ -94,7 +95,8 @@ def write_records(
     models: set[str] = set()
     digests: dict[Key, str] = {}
     parquet = ParquetTables(staging, settings.parquet)
-    for model, trajectory, files, line in scanned.lines(heapq.merge(*map(sorted_rows, shards))):
+    redaction = Redaction(scanned.rules, pl.concat(scanned.redacted) if scanned.redacted else pl.DataFrame())
+    for model, trajectory, files, line in redaction.lines(heapq.merge(*map(sorted_rows, shards))):
         if model not in models:
             models.add(model)
             parquet.start(f"{ROOT}/{model}")
@@ -106,7 +108,8 @@ def write_records(
             digests[model, trajectory] = hashlib.sha256(line).hexdigest()
         parquet.append(files, line)
     parquet.close()
-    return WrittenRecords(sorted(models), digests)
+    scanned.kinds.update(redaction.change)
+    return WrittenRecords(sorted(models), digests, {*redaction.former})
 
 
 def sorted_rows(path: Path) -> Iterator[Row]:
@@ -125,12 +128,11 @@ def sorted_rows(path: Path) -> Iterator[Row]:
 def write_record_index(
     staging: StagingFolder,
     records: WrittenRecords,
-    scanned: Scanned,
     basis: pl.LazyFrame,
     fingerprints: pl.LazyFrame,
 ) -> None:
     """The digest of each record's line, and the inputs of its split."""
-    write_index(records.digests, scanned.redacted, basis, fingerprints, staging)
+    write_index(records.digests, records.redacted, basis, fingerprints, staging)
 
 
 def write_summaries(staging: StagingFolder, records: WrittenRecords, counts: pl.DataFrame) -> None:
@@ -186,7 +188,7 @@ def write_card(
     staging: StagingFolder, settings: PublishRules, scanned: Scanned, digests: Mapping[str, str]
 ) -> dict[str, str]:
     """Dataset card and Croissant description; returns the digests with theirs."""
-    files = described(staging.root, digests, scanned.scan.table(), settings)
+    files = described(staging.root, digests, scanned.kinds.table(), settings)
     for name, content in files.items():
         staging.write(name, content)
     return {**digests, **{name: hashlib.sha256(content).hexdigest() for name, content in files.items()}}
