@@ -165,6 +165,12 @@ class ReleaseLine(Keyed):
     line: str
 
 
+class LineSize(Keyed):
+    """The size of a record's line in the master table, by which its files are divided."""
+
+    bytes: int
+
+
 class ReleaseFind(Keyed):
     """One find in a rendered line, masked: what looks like a key or personal data."""
 
@@ -271,6 +277,7 @@ class SummaryCount(Record):
 
 Masters = Annotated[pl.LazyFrame, Master]
 ReleaseLines = Annotated[pl.LazyFrame, ReleaseLine]
+LineSizes = Annotated[pl.LazyFrame, LineSize]
 ReleaseFinds = Annotated[pl.LazyFrame, ReleaseFind]
 LabelBases = Annotated[pl.LazyFrame, LabelBasis]
 Fingerprints = Annotated[pl.LazyFrame, Fingerprint]

@@ -65,6 +65,11 @@ class Scanned:
         for parts in parts_of.values():
             self.count(pl.concat(pl.read_parquet(part, glob=False) for part in parts))
 
+    def to_redact(self) -> pl.DataFrame:
+        """Finds of the records to redact: key, group, kind, finds."""
+        kinds = dict.fromkeys((*TRAJECTORY_KEY, *KIND), pl.String) | {"finds": pl.UInt32}
+        return pl.concat([pl.DataFrame(schema=kinds), *self.redacted])
+
     def keep(self, finds: pl.DataFrame, room: Counter[str]) -> None:
         """Keep finds while there is room for their group."""
         for row in finds.iter_rows(named=True):

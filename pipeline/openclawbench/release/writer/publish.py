@@ -15,6 +15,7 @@ from openclawbench.records.release import (
     Fingerprint,
     LabelAssignment,
     LabelBasis,
+    LineSize,
     ReleaseFind,
     ReleaseLine,
     SplitCertificate,
@@ -30,12 +31,16 @@ from openclawbench.release.privacy.publishing import Scanned
 from openclawbench.release.privacy.rules import PrivacyRules
 from openclawbench.release.settings import PublishRules
 from openclawbench.release.statistics.context import paper_words
+from openclawbench.release.writer.pieces import REDACTED, few_files, plan_pieces
 from openclawbench.release.writer.provenance import INPUT_KEY, OUTCOME, Certificates, made_from, with_outcomes
-from openclawbench.release.writer.second_pass import SECOND_NOTICE, SECOND_ROWS
+from openclawbench.release.writer.render import LINE_FILES
+from openclawbench.release.writer.second_pass import RAW_FILES, SECOND_NOTICE, SECOND_ROWS
+from openclawbench.release.writer.side_by_side import MakeEngine
 from openclawbench.release.writer.staging_folder import StagingFolder
-from openclawbench.release.writer.steps import STEPS, carry_out
+from openclawbench.release.writer.steps import ROUNDS, carry_out
 from openclawbench.rules.loading.rule_file import rule_path
 from openclawbench.rules.taxonomy import Taxonomy
+from openclawbench.runtime.engines.serial import Serial
 from openclawbench.runtime.run import Run, digest
 from openclawbench.storage.data_folder import DataFolder, read_json, write_json
 
@@ -60,26 +65,29 @@ def publish(
     check: Callable[[Path], None],
     verdicts: Sequence[HumanVerdict] = (),
     certificates: Certificates = NO_CERTIFICATES,
+    make_engine: MakeEngine = lambda _: Serial(),
 ) -> bool:
     """Write the release folder; false if the release for these keys already exists.
 
     commands: the commands that make it again; check: raises InvalidRelease for a folder that must not be published;
     verdicts: human verdicts on trajectories, which are published beside the labels and change none; certificates: those
-    of the judges, which the release quotes. Raises ReleaseBlocked and InvalidRelease; the former release then stays.
+    of the judges, which the release quotes; make_engine: gives the engine for so many calls. Raises ReleaseBlocked and
+    InvalidRelease; the former release then stays.
     """
     origin = made_from(run.intake, run.judges, commands, verdicts, run.overrides, certificates)
     key = release_key(run, origin)
     if stands(run.data, key):
         return False
-    shards = line_shards(run)
     scanned = look_at_finds(run, origin)
     manifest = run.data.manifest_file("publish")
     manifest.unlink(missing_ok=True)  # from here to the end no release counts as current
     staging = StagingFolder(run.data)
-    provided = {"staging": staging, "scanned": scanned, "shards": shards, "verdicts": verdicts, "check": check}
-    values: dict[str, Any] = provided | rules_and_tables(run, origin)
+    scanned.to_redact().write_parquet(staging.scratch / REDACTED)
+    values: dict[str, Any] = {"staging": staging, "scanned": scanned, "verdicts": verdicts, "check": check}
+    values |= rules_and_tables(run, origin)
     del origin  # its inputs stand in the values once more, with their outcomes
-    values = carry_out(STEPS, values, staging)
+    values["lines"] = few_files(line_shards(run), staging.scratch, make_engine)
+    values = carry_out(ROUNDS, values, staging, make_engine)
     staging.publish()
     files = len(values["digests"]) + 1  # and the checksums
     summary = {"stage": "publish", "key": key, "models": values["records"].models, "files": files}
@@ -91,19 +99,20 @@ def rules_and_tables(run: Run, origin: MadeFrom) -> dict[str, Any]:
     """The values that the steps read besides the lines."""
     data, keys = run.data, run.keys
     outcomes = data.scan(FileOutcome, keys[FileOutcome]).select(*INPUT_KEY, *OUTCOME).collect().iter_rows()
-    references = data.scan(ReferenceLabel, keys[ReferenceLabel]).collect() if has_second_pass(run) else None
+    second, settings = has_second_pass(run), PublishRules.load(overrides=run.overrides)
     return {
         "overrides": run.overrides,
-        "settings": PublishRules.load(overrides=run.overrides),
+        "settings": settings,
         "privacy": PrivacyRules.load(overrides=run.overrides),
         "made_from": with_outcomes(origin, outcomes),
-        "second_pass": has_second_pass(run),
-        "assignments": data.scan(LabelAssignment, keys[LabelAssignment]).collect(),
-        "certificates": data.scan(SplitCertificate, keys[SplitCertificate]).collect(),
+        "pieces": plan_pieces(data.scan(LineSize, keys[LineSize]), settings.jsonl_shard_bytes),
+        "owed": [*LINE_FILES, *(RAW_FILES if second else ())],
+        "assignments": data.scan(LabelAssignment, keys[LabelAssignment]),
+        "certificates": data.scan(SplitCertificate, keys[SplitCertificate]),
         "counts": data.scan(SummaryCount, keys[SummaryCount]).collect(),
         "basis": data.scan(LabelBasis, keys[LabelBasis]),
         "fingerprints": data.scan(Fingerprint, keys[Fingerprint]),
-        "references": references,
+        "references": data.scan(ReferenceLabel, keys[ReferenceLabel]) if second else None,
     }
 
 
