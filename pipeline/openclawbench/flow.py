@@ -25,6 +25,7 @@ from openclawbench.release.labels.fingerprint import fingerprint
 from openclawbench.release.labels.leakage import certify
 from openclawbench.release.labels.places import draw, place
 from openclawbench.release.labels.split import split
+from openclawbench.release.privacy.search import search_text, search_text_pass2
 from openclawbench.release.writer.render import render
 from openclawbench.release.writer.second_pass import reference, render_pass2
 from openclawbench.release.writer.summarize import count, summarize
@@ -55,12 +56,14 @@ FLOW: list[Stage] = [
     count,  #     counts per source model of a shard
     summarize,  # their sums
     render,  #    lines of the release files                                                    T37
+    search_text,  # keys and personal data in these lines
 ]
 
 # With a second judge, SECOND_PASS (ask_a_pass2 ... repair_pass2) judges the same packets. Then the passes are compared.
 COMPARISON: list[Stage] = [
     reference,  #    the label of the second pass beside that of the first
     render_pass2,  # its answers as lines of the release files                                  T37
+    search_text_pass2,
 ]
 
 # Command -> the last stage that it brings up to date.
@@ -77,7 +80,7 @@ VERBS: dict[str, Stage] = {
     "stage-c": decide_c,
     "annotate": repair,
     "merge": merge,
-    "release": render,
+    "release": search_text,
 }
 
 
@@ -85,7 +88,7 @@ def stages_up_to(verb: str, second_pass: bool = False) -> list[Stage]:
     """The stages that a command needs, in order. A release includes the second pass if there is one. Raises KeyError
     for an unknown command."""
     stages = FLOW[: FLOW.index(VERBS[verb]) + 1]
-    return all_stages(second_pass) if stages[-1] is render else stages
+    return all_stages(second_pass) if stages[-1] is search_text else stages
 
 
 def second_pass_up_to(verb: str) -> list[Stage]:

@@ -116,7 +116,7 @@ def test_an_edited_rule_file_redoes_what_reads_it_and_what_depends_on_that(
     assert readers
     for stage in readers:
         assert stages[stage] > 0, stage
-    after_merge = {"place", "draw", "near", "split", "certify", "count", "summarize", "render"}
+    after_merge = {"place", "draw", "near", "split", "certify", "count", "summarize", "render", "search_text"}
     assert {stage for stage, count in stages.items() if not count} == kept - after_merge
     assert files(data / "release") != files(small.data / "release")
     assert not_as_shipped(small.data) == [] and not_as_shipped(data) == [name]

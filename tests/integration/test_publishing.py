@@ -10,10 +10,16 @@ from openclawbench.errors import InvalidRelease
 from openclawbench.release.validate.before_publishing import refuse_invalid
 from openclawbench.release.writer.staging_folder import StagingFolder
 from openclawbench.release.writer.steps import STEPS, Step, carry_out
+from openclawbench.runtime.engines.processes import Processes
+from openclawbench.runtime.engines.serial import Serial
 from openclawbench.storage.data_folder import DataFolder
 
 pytestmark = pytest.mark.slow
 MASTER = "fulltax_prod_v1/scripted-a/master_table_all.jsonl"
+
+
+def count(number: int) -> int:
+    return number + 1
 
 
 def test_each_file_of_a_release_is_written_by_one_declared_step(example: Ran) -> None:
@@ -27,13 +33,12 @@ def test_each_file_of_a_release_is_written_by_one_declared_step(example: Ran) ->
 def test_a_step_reads_only_what_is_provided_or_returned_before_it(tmp_path: Path) -> None:
     staging = StagingFolder(DataFolder(tmp_path))
 
-    def count(number: int) -> int:
-        return number + 1
-
-    steps = [Step(count, returns="number"), Step(count, returns="number")]
-    assert carry_out(steps, {"number": 1}, staging)["number"] == 3
+    rounds = [[Step(count, returns="number")], [Step(count, returns="number", here=True)]]
+    assert carry_out(rounds, {"number": 1}, staging, lambda _: Serial())["number"] == 3
     with pytest.raises(KeyError, match="number"):
-        carry_out(steps, {}, staging)
+        carry_out(rounds, {}, staging, lambda _: Serial())
+    each = [[Step(count, returns="numbers", each="members")]]
+    assert carry_out(each, {"members": [1, 2, 3]}, staging, lambda _: Processes(2))["numbers"] == [2, 3, 4]
 
 
 def test_a_release_that_stands_could_be_published(copy: Path) -> None:

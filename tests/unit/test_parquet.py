@@ -9,7 +9,7 @@ import pytest
 from openclawbench.base.canonical_json import canonical_json
 from openclawbench.records.release import LabelRow, Master
 from openclawbench.release.settings import Parquet, PublishRules
-from openclawbench.release.writer.parquet import ParquetTable, arrow_schema, rows_of, shards_of, table_of
+from openclawbench.release.writer.parquet import ParquetTable, arrow_schema, name_parts, rows_of, shards_of, table_of
 from openclawbench.release.writer.staging_folder import StagingFolder
 from openclawbench.storage.data_folder import DataFolder
 
@@ -46,7 +46,7 @@ def written(folder: Path, lines: list[bytes]) -> list[Path]:
     for start in range(0, len(lines), 4):  # what is read together, a row group, a file: each of another size
         few = lines[start : start + 4]
         table.add(table_of(few, arrow_schema(LabelRow)), [*map(len, few)])
-    table.close()
+    name_parts(staging, table.jsonl, table.close())
     return shards_of(staging.root, "of a model/labels.jsonl")
 
 

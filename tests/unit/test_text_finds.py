@@ -1,6 +1,7 @@
 """Finds in released text: every rule finds its kind, words of documentation are none, nothing is shown whole."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -8,9 +9,14 @@ import pytest
 from test_privacy_forms import EVERY, filled
 
 from openclawbench.base.canonical_json import canonical_json
+from openclawbench.records.release import ReleaseLine
 from openclawbench.release.privacy.detect import Detector
+from openclawbench.release.privacy.publishing import Redaction, Row, Scanned
 from openclawbench.release.privacy.rules import PrivacyRules
-from openclawbench.release.privacy.scan import TextScan, finds_in, scan_frame, texts_of
+from openclawbench.release.privacy.scan import finds_in, finds_of, texts_of
+from openclawbench.release.privacy.search import search_text
+from openclawbench.tables.record import TRAJECTORY_KEY
+from openclawbench.tables.schema import schema
 
 RULES = PrivacyRules.load()
 DETECTOR = Detector(RULES)
@@ -105,23 +111,57 @@ def test_texts_know_their_step() -> None:
     assert list(texts_of(value)) == [("a[0]", None, "x"), ("a[1].b", 3, "y")]
 
 
-def test_finds_are_counted_by_record_and_replaced_with_it() -> None:
-    scan = TextScan()
-    rows = [line(f"{SECRETS['email']} and {SECRETS['email']}"), line(SECRETS["phone"]) | {"trajectory_id": "u"}]
-    frame = pl.DataFrame({"line": [canonical_json(row) for row in rows], "file": "f", "number": [1, 2]})
-    scan_frame(frame, DETECTOR, scan)
-    assert scan.table() == [
-        {"group": "email", "kind": "email", "finds": 2, "records": 1},
+def lines_of(rows: list[dict[str, Any]]) -> pl.LazyFrame:
+    """Rendered lines of the master table."""
+    files = ["master_table_all.jsonl", "accepted_main_all.jsonl"]
+    return pl.LazyFrame(
+        [{name: row[name] for name in TRAJECTORY_KEY} | {"files": files, "line": canonical_json(row)} for row in rows],
+        schema(ReleaseLine),
+    )
+
+
+def looked_at(folder: Path, passes: list[list[list[dict[str, Any]]]]) -> Scanned:
+    """What is known of the finds in these rows: of each pass, of each shard."""
+    tables = []
+    for number, shards in enumerate(passes):
+        parts = {shard: folder / f"{number}-{shard}.parquet" for shard in range(len(shards))}
+        for shard, rows in enumerate(shards):
+            search_text.call(lines_of(rows), RULES).collect().write_parquet(parts[shard])
+        tables.append(parts)
+    scanned = Scanned(RULES.model_copy(update={"on_email": "redact"}))
+    scanned.look(tables, [])
+    return scanned
+
+
+def test_finds_are_counted_by_record_over_both_passes_and_those_of_a_redacted_one_replaced(tmp_path: Path) -> None:
+    email, phone = line(f"{SECRETS['email']} and {SECRETS['email']}"), line(SECRETS["phone"]) | {"trajectory_id": "u"}
+    scanned = looked_at(tmp_path, [[[email], [phone]], [[email], []]])
+    assert scanned.kinds.table() == [
+        {"group": "email", "kind": "email", "finds": 4, "records": 1},
         {"group": "phone", "kind": "phone", "finds": 1, "records": 1},
     ]
-    assert scan.keys({"email", "key"}) == {("m", "t")}
-    scan.replace(("m", "t"), finds_in(line("[redacted: email]"), DETECTOR, "f"))
-    assert [row["kind"] for row in scan.table()] == ["phone", "redacted"]
-    assert {find.kind for find in scan.kept} == {"phone", "redacted"}
+    assert [find.kind for find in scanned.kept] == ["email", "email", "phone", "email", "email"]
+    redaction = Redaction(scanned.rules, pl.concat(scanned.redacted))
+    assert set(redaction.former) == {("m", "t")}
+    rows = [Row("m", "t", ["stage_a_raw_pass1.jsonl"], canonical_json(email | {"parsed": None}).encode())]
+    (redacted,) = redaction.lines(rows)
+    assert b"[redacted: email] and [redacted: email]" in redacted.line
+    scanned.kinds.update(redaction.change)
+    assert [tuple(row.values()) for row in scanned.kinds.table()] == [
+        ("phone", "phone", 1, 1),
+        ("redacted", "redacted", 2, 1),
+    ]
+
+
+def test_finds_in_names_and_in_texts_block_apart(tmp_path: Path) -> None:
+    name, token = SECRETS["provider_key"], SECRETS["github_token"]
+    in_name, in_text = line("plain") | {"trajectory_id": name}, line(f"{token} {SECRETS['slack_token']}")
+    scanned = looked_at(tmp_path, [[[in_name, in_text]]])
+    assert (scanned.in_names, scanned.in_texts) == (1, 1)
+    assert looked_at(tmp_path, []).kinds.table() == []
 
 
 def test_a_line_that_is_no_record_is_searched_all_the_same() -> None:
-    scan = TextScan()
     broken = [f'{{"a":"{SECRETS["email"]}', f'["{SECRETS["email"]}"]', f'"{SECRETS["email"]}"']
-    scan_frame(pl.DataFrame({"line": broken, "file": "f", "number": [1, 2, 3]}), DETECTOR, scan)
-    assert [find.line for find in scan.kept] == [1, 2, 3]
+    frame = pl.DataFrame({"line": broken, "file": "f", "number": [1, 2, 3]})
+    assert [find.line for find in finds_of(frame, DETECTOR)] == [1, 2, 3]

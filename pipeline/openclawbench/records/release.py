@@ -165,6 +165,24 @@ class ReleaseLine(Keyed):
     line: str
 
 
+class LineSize(Keyed):
+    """The size of a record's line in the master table, by which its files are divided."""
+
+    bytes: int
+
+
+class ReleaseFind(Keyed):
+    """One find in a rendered line, masked: what looks like a key or personal data."""
+
+    file: str
+    step_id: int | None
+    place: str
+    group: str
+    kind: str
+    excerpt: str
+    in_name: bool
+
+
 class LabelRow(Keyed):
     """A line of the silver label files."""
 
@@ -337,6 +355,8 @@ class ShardCount(SummaryCount):
 
 Masters = Annotated[pl.LazyFrame, Master]
 ReleaseLines = Annotated[pl.LazyFrame, ReleaseLine]
+LineSizes = Annotated[pl.LazyFrame, LineSize]
+ReleaseFinds = Annotated[pl.LazyFrame, ReleaseFind]
 LabelBases = Annotated[pl.LazyFrame, LabelBasis]
 Fingerprints = Annotated[pl.LazyFrame, Fingerprint]
 LabelPlaces = Annotated[pl.LazyFrame, LabelPlace]

@@ -20,7 +20,7 @@ from openclawbench.records.fulltax import (
     RequestB2,
     RequestC,
 )
-from openclawbench.records.release import ReleaseLine
+from openclawbench.records.release import ReleaseFind, ReleaseLine
 from openclawbench.records.tiers import HIGH
 from openclawbench.tables.record import Keyed, Record
 
@@ -79,6 +79,10 @@ class AnnotationPass2(Annotation):
 
 class ReleaseLinePass2(ReleaseLine):
     """One rendered line of stage_*_raw_pass2.jsonl."""
+
+
+class ReleaseFindPass2(ReleaseFind):
+    """One find in a rendered line of stage_*_raw_pass2.jsonl, masked."""
 
 
 class ReferenceLabel(Keyed):

@@ -1,6 +1,7 @@
 """input_files.jsonl: every session that came in, and what became of it."""
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 import polars as pl
 
@@ -15,11 +16,14 @@ INPUTS_TABLE = typed_file(INPUTS_FILE)
 TRAJECTORY = "trajectory"  # disposition of an input that became a record
 
 
-def write_input_files(staging: StagingFolder, outcomes: Sequence[pl.LazyFrame]) -> None:
-    """Write the file and its Parquet form, sorted by path and place. `outcomes`: FileOutcome, a table a shard."""
+def write_input_files(staging: StagingFolder, outcomes: Sequence[Path]) -> dict[str, int]:
+    """Write the file and its Parquet form, sorted by path and place. Returns the licences that are stated for
+    trajectories, with how many each. `outcomes`: parts of FileOutcome."""
+    tables = [pl.scan_parquet(path, glob=False) for path in outcomes]
     with TableWriter(staging, INPUTS_FILE, InputFile) as table:
-        for rows in sorted_inputs(outcomes):
+        for rows in sorted_inputs(tables):
             table.add(rows)
+    return license_counts(tables)
 
 
 def sorted_inputs(outcomes: Sequence[pl.LazyFrame]) -> Iterator[pl.DataFrame]:

@@ -124,6 +124,7 @@ class PublishRules(Rules):
     FILE: ClassVar[str] = "publish.toml"
     FOLDER: ClassVar[Path] = Path(__file__).parent
     jsonl: Literal["plain", "gz", "zst"]
+    jsonl_shard_bytes: int = Field(default=1_000_000_000, ge=1)  # releases before it lack it
     parquet: Parquet
     statistics: StatisticsSettings
     card: Card

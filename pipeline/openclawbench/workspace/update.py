@@ -21,8 +21,10 @@ from openclawbench.judge.protocol import Judge
 from openclawbench.records.fulltax import Annotation
 from openclawbench.records.session import FileOutcome
 from openclawbench.release.writer.publish import publish
-from openclawbench.runtime.engines.choice import engine_for
+from openclawbench.runtime.engines.choice import WORTH_BYTES, engine_for
+from openclawbench.runtime.engines.processes import Processes, processors
 from openclawbench.runtime.engines.protocol import Engine
+from openclawbench.runtime.engines.serial import Serial
 from openclawbench.runtime.run import Run, StageReport
 from openclawbench.runtime.shard_task import ShardTask
 from openclawbench.storage.data_folder import DataFolder, part_name, write_json
@@ -128,7 +130,14 @@ def update(
                 progress.tiers(count_tiers(Tables(run)[table]))
             reports.append(report)
         released = (
-            publish(run, release_commands(settings), check_release, human_verdicts(data), quoted(data, run))
+            publish(
+                run,
+                release_commands(settings),
+                check_release,
+                human_verdicts(data),
+                quoted(data, run),
+                partial(release_engine, settings, intake.size(), data.remote is not None),
+            )
             if verb == "release" and settings.shard is None
             else None
         )
@@ -162,6 +171,17 @@ def make_engine(settings: Settings, chains: list[ShardTask]) -> Engine:
     """The engine that computes the stale shards."""
     raw_bytes = sum(chain.intake.size() for chain in chains)
     return engine_for(settings.engine, settings.workers, len(chains), raw_bytes, settings.ray_address)
+
+
+def release_engine(settings: Settings, raw_bytes: int, remote: bool, tasks: int) -> Engine:
+    """The engine that writes a release of so many raw bytes. A large one is written by other processes even one at a
+    time, so that this one holds nothing of it. With parts in object storage they are processes of this machine, which
+    has the folder that they write to."""
+    if settings.engine == "ray" and not remote:
+        return engine_for("ray", settings.workers, tasks, raw_bytes, settings.ray_address)
+    if settings.engine == "serial" or (settings.engine == "auto" and raw_bytes < WORTH_BYTES):
+        return Serial()
+    return Processes(settings.workers or processors())
 
 
 def first_judge(own: JudgeBudget, settings: Settings, report: Callable[[JudgeProgress], None] | None = None) -> Judge:

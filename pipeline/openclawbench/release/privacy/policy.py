@@ -21,8 +21,8 @@ NAMED = 5  # records that the sentence names, each with its first find
 def report(scanned: Scanned) -> dict[str, bytes]:
     """File name -> content: finds by kind with the action on them, and every find."""
     rules = scanned.rules
-    table = [row | {"action": rules.actions.get(row["group"])} for row in scanned.scan.table()]
-    ordered_finds = sorted((*scanned.scan.kept, *scanned.paths.kept), key=order)
+    table = [row | {"action": rules.actions.get(row["group"])} for row in scanned.kinds.table()]
+    ordered_finds = sorted((*scanned.kept, *scanned.paths.kept), key=order)
     finds = (find.masked(scanned.detector)._asdict() for find in ordered_finds)
     first = (f"- {sentence(find.masked(scanned.detector))}\n" for find in look_first(ordered_finds, rules))
     return {
@@ -51,7 +51,7 @@ def order(find: TextFind) -> tuple[str, str, str, str]:
 def left_in(scanned: Scanned) -> list[dict[str, Any]]:
     """One row a kind of find in the written lines and the paths of inputs: where (text | paths), group, kind, finds,
     records. Redacted text is not a find."""
-    tables = {"text": scanned.scan.table(), "paths": scanned.paths.table()}
+    tables = {"text": scanned.kinds.table(), "paths": scanned.paths.table()}
     return [{"where": where, **row} for where, rows in tables.items() for row in rows if row["group"] != "redacted"]
 
 
@@ -69,12 +69,12 @@ def refuse_blocked(scanned: Scanned, where: str) -> None:
 def blocked_names(scanned: Scanned) -> Iterator[str]:
     """The sentence on finds in names that block the release."""
     groups = scanned.rules.blocked_in_names()
-    in_names = scanned.scan.in_names(groups) | scanned.paths.in_names(groups)
+    in_names = scanned.in_names + len(scanned.paths.in_names(groups))
     if in_names:
-        name_finds = (find for find in (*scanned.scan.kept, *scanned.paths.kept) if find.in_name)
+        name_finds = (find for find in (*scanned.kept, *scanned.paths.kept) if find.in_name)
         yield (
-            f"{len(in_names)} names of records or files hold what must not be "
-            f"({named(name_finds, groups, scanned, len(in_names))}). A name joins records with one another and with "
+            f"{in_names} names of records or files hold what must not be "
+            f"({named(name_finds, groups, scanned, in_names)}). A name joins records with one another and with "
             "their inputs, and cannot be redacted: rename the file (or folder); a session_id or task_id is changed "
             "where the session or the oracle says it."
         )
@@ -83,12 +83,11 @@ def blocked_names(scanned: Scanned) -> Iterator[str]:
 def blocked_texts(scanned: Scanned) -> Iterator[str]:
     """The sentence on finds in texts that block the release."""
     groups = scanned.rules.groups("block")
-    in_texts = scanned.scan.in_texts(groups)
-    if in_texts:
+    if number := scanned.in_texts:
         flags = " ".join(sorted({"--on-keys redact" if "key" in group else "--on-personal redact" for group in groups}))
-        text_finds = (find for find in scanned.scan.kept if not find.in_name)
+        text_finds = (find for find in scanned.kept if not find.in_name)
         yield (
-            f"{len(in_texts)} records hold what must not be ({named(text_finds, groups, scanned, len(in_texts))}). "
+            f"{number} records hold what must not be ({named(text_finds, groups, scanned, number)}). "
             f"`openclawbench release {flags}` puts a marker in their place, in text and in quotes."
         )
 

@@ -1,7 +1,8 @@
-"""The scan before a release, over its rendered lines; and the redaction of those lines."""
+"""What the search found in the lines of a release, and the redaction of those lines."""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,8 +13,21 @@ from openclawbench.base.canonical_json import canonical_bytes
 from openclawbench.release.privacy.detect import Detector
 from openclawbench.release.privacy.redact import Line, redact
 from openclawbench.release.privacy.rules import PrivacyRules
-from openclawbench.release.privacy.scan import SCANNED, TextScan, finds_in, scan_frame, scan_inputs
+from openclawbench.release.privacy.scan import (
+    KEPT,
+    SCANNED,
+    Kind,
+    KindCounts,
+    TextFind,
+    TextScan,
+    finds_in,
+    scan_inputs,
+)
+from openclawbench.release.record_key import Key, key_of
 from openclawbench.release.writer.render import MASTER_FILE, ROOT
+from openclawbench.tables.record import TRAJECTORY_KEY
+
+KIND = ("group", "kind")
 
 
 class Row(NamedTuple):
@@ -26,43 +40,85 @@ class Row(NamedTuple):
 
 
 class Scanned:
-    """Finds in the lines of a release, and the redaction of these lines."""
+    """Finds in the lines of a release and in the paths of its inputs."""
 
     def __init__(self, rules: PrivacyRules) -> None:
         self.rules = rules
         self.detector = Detector(rules)
-        self.scan = TextScan()
+        self.kinds = KindCounts()  # in the lines
+        self.kept: list[TextFind] = []  # of them, up to a limit a group
+        self.in_names = self.in_texts = 0  # records with a find there that must not be released
+        self.redacted: list[pl.DataFrame] = []  # of records to redact: key, group, kind, finds
         self.paths = TextScan()  # of inputs, as the data package names them
-        self.redacted: set[tuple[str, str]] = set()
 
-    def look(self, parts: Iterable[Path], inputs: Iterable[pl.DataFrame]) -> None:
-        """Scan shards of rendered lines, one in memory at a time, and the paths of
-        inputs, tables with InputFile's columns."""
+    def look(self, tables: Iterable[Mapping[int | str, Path]], inputs: Iterable[pl.DataFrame]) -> None:
+        """Count the finds of each pass, a shard in memory at a time, and search the paths of inputs. `tables`: of each
+        pass, shard -> part with its finds; `inputs`: tables with InputFile's columns."""
         scan_inputs(inputs, self.detector, self.paths)
-        first = pl.col("files").list.first()
-        place = pl.concat_str(pl.lit(f"{ROOT}/"), "source_model", pl.lit("/"), first)
-        for part in parts:
-            lines = pl.scan_parquet(part, glob=False).filter(first.is_in(SCANNED))
-            frame = lines.select("line", file=place, number=pl.lit(None, pl.Int64)).collect()
-            scan_frame(frame, self.detector, self.scan)
-        self.redacted = self.scan.keys(self.rules.groups("redact"))
+        parts_of: dict[int | str, list[Path]] = {}
+        room: Counter[str] = Counter(dict.fromkeys(self.rules.actions, KEPT) | {"redacted": KEPT})
+        for table in tables:
+            for shard, part in table.items():
+                parts_of.setdefault(shard, []).append(part)
+                self.keep(pl.read_parquet(part, glob=False), room)
+        for parts in parts_of.values():
+            self.count(pl.concat(pl.read_parquet(part, glob=False) for part in parts))
+
+    def to_redact(self) -> pl.DataFrame:
+        """Finds of the records to redact: key, group, kind, finds."""
+        kinds = dict.fromkeys((*TRAJECTORY_KEY, *KIND), pl.String) | {"finds": pl.UInt32}
+        return pl.concat([pl.DataFrame(schema=kinds), *self.redacted])
+
+    def keep(self, finds: pl.DataFrame, room: Counter[str]) -> None:
+        """Keep finds while there is room for their group."""
+        for row in finds.iter_rows(named=True):
+            if room[row["group"]]:
+                room[row["group"]] -= 1
+                self.kept.append(TextFind(line=None, **{name: row[name] for name in TextFind._fields if name in row}))
+
+    def count(self, finds: pl.DataFrame) -> None:
+        """Count the finds of a shard, in which all those of a record are."""
+        by_record = finds.group_by(*TRAJECTORY_KEY, *KIND).agg(finds=pl.len())
+        for *kind, number, records in by_record.group_by(KIND).agg(pl.col("finds").sum(), records=pl.len()).iter_rows():
+            self.kinds.finds[kind[0], kind[1]] += number
+            self.kinds.records[kind[0], kind[1]] += records
+        blocked, blocked_in_names = (
+            pl.col("group").is_in(sorted(groups))
+            for groups in (self.rules.groups("block"), self.rules.blocked_in_names())
+        )
+        self.in_names += finds.filter(pl.col("in_name") & blocked_in_names).select(TRAJECTORY_KEY).n_unique()
+        self.in_texts += finds.filter(~pl.col("in_name") & blocked).select(TRAJECTORY_KEY).n_unique()
+        to_redact = by_record.filter(pl.col("group").is_in(sorted(self.rules.groups("redact"))))
+        self.redacted.append(by_record.join(to_redact.select(TRAJECTORY_KEY), on=TRAJECTORY_KEY, how="semi"))
+
+
+class Redaction:
+    """The redaction of lines. `finds`: of the records to redact, as in Scanned."""
+
+    def __init__(self, rules: PrivacyRules, finds: pl.DataFrame) -> None:
+        self.rules, self.detector = rules, Detector(rules)
+        self.former: dict[Key, Counter[Kind]] = {}
+        for row in finds.iter_rows(named=True):
+            self.former.setdefault(key_of(row), Counter())[row["group"], row["kind"]] = row["finds"]
+        self.change = KindCounts()  # how the counts of finds differ after redaction
 
     def lines(self, rows: Iterable[Row]) -> Iterator[Row]:
         """The same rows, sorted by key as they come; those of a record with finds to redact are redacted."""
         for key, lines_of_key in groupby(rows, key=lambda row: (row.source_model, row.trajectory_id)):
             own = list(lines_of_key)
-            yield from self.without(key, own) if key in self.redacted else own
+            yield from self.without(key, own) if key in self.former else own
 
-    def without(self, key: tuple[str, str], rows: list[Row]) -> Iterator[Row]:
+    def without(self, key: Key, rows: list[Row]) -> Iterator[Row]:
         """All lines of one record, redacted; the finds that remain replace the counted ones."""
         lines = [Line(json.loads(row.line), MASTER_FILE in row.files) for row in rows]
         values = redact(lines, self.detector, self.rules.groups("redact"), self.rules.marker)
         pairs = list(zip(rows, values, strict=True))
-        self.scan.replace(key, (find for row, value in pairs for find in self.finds(row, value)))
+        self.change.add(self.former[key], -1)
+        self.change.add(Counter((find.group, find.kind) for row, value in pairs for find in self.finds(row, value)))
         for row, value in pairs:
             yield row._replace(line=canonical_bytes(value))
 
-    def finds(self, row: Row, value: dict[str, Any]) -> Iterable[Any]:
+    def finds(self, row: Row, value: dict[str, Any]) -> Iterable[TextFind]:
         """Finds in a line, if its file is one that is scanned."""
         if row.files[0] not in SCANNED:
             return ()

@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,6 +17,7 @@ from openclawbench.release.writer.render import MASTER_FILE, STAGES, stage_raw_f
 
 SCANNED = (MASTER_FILE, *(stage_raw_file(stage, number) for number in (1, 2) for stage in STAGES))
 KEPT = 10_000  # finds of a group that are kept whole; the others are counted
+Kind = tuple[str, str]  # group and kind of a find
 WITH_TEXTS = (str, dict, list)  # kinds of plain data that texts are, or are in
 AROUND = 24  # characters shown before and after a find
 # Fields of a released line, at any depth, that join records with one another and with their inputs.
@@ -56,11 +57,38 @@ class TextFind(NamedTuple):
 
 
 @dataclass
+class KindCounts:
+    """Finds, and records that have them, by kind."""
+
+    finds: Counter[Kind] = field(default_factory=Counter)
+    records: Counter[Kind] = field(default_factory=Counter)
+
+    def add(self, counts: Mapping[Kind, int], sign: int = 1) -> None:
+        """Count the finds of one record; with sign -1 they are taken away."""
+        for kind, number in counts.items():
+            self.finds[kind] += sign * number
+            self.records[kind] += sign
+
+    def update(self, other: "KindCounts") -> None:
+        """Add what was counted elsewhere, which may be less than nothing."""
+        self.finds.update(other.finds)
+        self.records.update(other.records)
+
+    def table(self) -> list[dict[str, Any]]:
+        """A row a kind: group, kind, finds, records; sorted."""
+        return [
+            {"group": group, "kind": kind, "finds": number, "records": self.records[group, kind]}
+            for (group, kind), number in sorted(self.finds.items())
+            if number
+        ]
+
+
+@dataclass
 class TextScan:
     """Exact counts of finds by record, group and kind; excerpts are kept up to a limit."""
 
-    records: dict[Key, Counter[tuple[str, str]]] = field(default_factory=dict)  # (group, kind) -> finds
-    names: dict[Key, Counter[tuple[str, str]]] = field(default_factory=dict)  # of them, those in names
+    records: dict[Key, Counter[Kind]] = field(default_factory=dict)  # (group, kind) -> finds
+    names: dict[Key, Counter[Kind]] = field(default_factory=dict)  # of them, those in names
     kept: list[TextFind] = field(default_factory=list)
     room: Counter[str] = field(default_factory=Counter)  # group -> finds that are kept
 
@@ -84,47 +112,21 @@ class TextScan:
                 self.room[find.group] += 1
                 self.kept.append(find)
 
-    def replace(self, key: Key, finds: Iterable[TextFind]) -> None:
-        """Replace the finds of a record whose text has changed."""
-        self.names.pop(key, None)
-        if self.records.pop(key, None):
-            self.kept = [find for find in self.kept if (find.source_model, find.trajectory_id) != key]
-            self.room = Counter(find.group for find in self.kept)
-        for hit in finds:
-            self.add(hit)
-
-    def keys(self, groups: set[str]) -> set[Key]:
-        """Records with a find of one of these groups."""
-        return {key for key, counts in self.records.items() if any(group in groups for group, _ in counts)}
-
     def in_names(self, groups: set[str]) -> set[Key]:
         """Records with a find of one of these groups in a name."""
         return {key for key, counts in self.names.items() if any(group in groups for group, _ in counts)}
-
-    def in_texts(self, groups: set[str]) -> set[Key]:
-        """Records with a find of one of these groups outside names."""
-        none = Counter[tuple[str, str]]()
-        return {
-            key
-            for key, counts in self.records.items()
-            if any(group in groups for group, _ in counts - self.names.get(key, none))
-        }
 
     def table(self) -> list[dict[str, Any]]:
         """A row a kind: group, kind, finds, records; sorted."""
         return rows_of(self.records)
 
 
-def rows_of(by_key: dict[Key, Counter[tuple[str, str]]]) -> list[dict[str, Any]]:
+def rows_of(by_key: dict[Key, Counter[Kind]]) -> list[dict[str, Any]]:
     """A row a kind: group, kind, finds, records; sorted."""
-    finds, records = Counter[tuple[str, str]](), Counter[tuple[str, str]]()
+    kinds = KindCounts()
     for counts in by_key.values():
-        finds.update(counts)
-        records.update(counts.keys())
-    return [
-        {"group": group, "kind": kind, "finds": number, "records": records[group, kind]}
-        for (group, kind), number in sorted(finds.items())
-    ]
+        kinds.add(counts)
+    return kinds.table()
 
 
 def scan_inputs(inputs: Iterable[pl.DataFrame], detector: Detector, scan: TextScan) -> None:
@@ -140,13 +142,12 @@ def scan_inputs(inputs: Iterable[pl.DataFrame], detector: Detector, scan: TextSc
                 scan.add(TextFind(INPUTS_FILE, None, model, path, None, "path", hit.group, hit.kind, shown))
 
 
-def scan_frame(frame: pl.DataFrame, detector: Detector, scan: TextScan) -> None:
-    """Columns line (JSON text), file, number (of the line, or null)."""
+def finds_of(frame: pl.DataFrame, detector: Detector) -> Iterator[TextFind]:
+    """Finds in the columns line (JSON text), file, number (of the line, or null)."""
     looks = frame.select(detector.worth_a_look(pl.col("line")))
     for row, look in zip(frame.iter_rows(named=True), looks.iter_rows(), strict=True):
         if finders := detector.asked(look):
-            for hit in finds_in(parsed(row["line"]), detector, row["file"], row["number"], finders):
-                scan.add(hit)
+            yield from finds_in(parsed(row["line"]), detector, row["file"], row["number"], finders)
 
 
 def parsed(line: str) -> dict[str, Any]:
@@ -234,7 +235,9 @@ def scan_file(root: Path, name: str, detector: Detector, scan: TextScan, at_once
     """Scan a JSONL file of a release. Raises OSError if it cannot be read to its end."""
     for start, lines in batches(root / name, at_once):
         numbers = range(start, start + len(lines))
-        scan_frame(pl.DataFrame({"line": lines, "file": name, "number": numbers}), detector, scan)
+        frame = pl.DataFrame({"line": lines, "file": name, "number": numbers})
+        for find in finds_of(frame, detector):
+            scan.add(find)
 
 
 def batches(path: Path, at_once: int) -> Iterator[tuple[int, list[str]]]:

@@ -24,6 +24,7 @@ from openclawbench.release.validate.recompute.fields import AT_ONCE, basis_of
 from openclawbench.release.validate.recompute.statistics import check_statistics, columns_of
 from openclawbench.release.validate.recompute.summaries import check_numbers
 from openclawbench.release.validate.records.consistency import problems
+from openclawbench.release.writer.jsonl_files import open_lines
 from openclawbench.release.writer.render import MASTER_FILE, ROOT
 from openclawbench.rules.checks import CheckRules
 from openclawbench.rules.taxonomy import Taxonomy
@@ -31,10 +32,10 @@ from openclawbench.tables.schema import empty
 
 
 def refuse_invalid(root: Path) -> None:
-    """Raises InvalidRelease with the first finding. The JSONL files in `root` are not compressed yet."""
+    """Raises InvalidRelease with the first finding."""
     findings = Findings()
     partial_trials = set()
-    with (root / INDEX_FILE).open("rb") as file:
+    with open_lines(root / INDEX_FILE) as file:
         for raw in file:
             row = RecordIndexRow.model_validate_json(raw)
             if row.partial_trial:
@@ -61,7 +62,7 @@ def refuse_invalid(root: Path) -> None:
 def checked_lines(root: Path, name: str, findings: Findings) -> Iterator[Line[Master]]:
     """Lines of a master table; what is wrong with a record is a finding."""
     taxonomy, rules = Taxonomy.load(), CheckRules.load()
-    with (root / name).open("rb") as file:
+    with open_lines(root / name) as file:
         for number, raw in enumerate(file, start=1):
             line = Line(number, raw.rstrip(b"\n"), json.loads(raw), Master.model_validate_json(raw, strict=True))
             for check, message in problems(line.record, taxonomy, rules):

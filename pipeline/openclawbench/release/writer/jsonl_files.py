@@ -3,7 +3,7 @@
 import gzip
 import io
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, cast
@@ -33,15 +33,15 @@ def open_lines(path: Path) -> BinaryIO:
     return cast("BinaryIO", io.BufferedReader(stream, 1 << 20))
 
 
-def compress_all(root: Path, codec: str) -> None:
-    """Replace every JSONL file of a release folder by its compressed form, unless `codec` is plain.
+def compress_all(paths: Iterable[Path], codec: str) -> None:
+    """Replace JSONL files by their compressed form, unless `codec` is plain.
 
     The compressed files hold no time and no name, so that the same lines give the same bytes with the same versions of
     the compression libraries.
     """
     if codec == PLAIN:
         return
-    for path in sorted(root.rglob("*.jsonl")):
+    for path in paths:
         to = path.with_name(f"{path.name}.{codec}")
         with path.open("rb") as lines, compressing(to) as packed:
             shutil.copyfileobj(lines, packed, 1 << 20)

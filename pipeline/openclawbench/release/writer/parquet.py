@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, cast
 
 import polars as pl
 
-from openclawbench.base.free_memory import give_back_memory
 from openclawbench.records.release import Master, PositiveStructured
 from openclawbench.release.settings import Parquet
 from openclawbench.release.writer.render import MASTER_FILE, POSITIVES_FILES, TIER_FILES
@@ -30,9 +29,9 @@ TABLES: dict[str, type[Keyed]] = {
 SCALARS = {pl.String: "string", pl.Int64: "int64", pl.Float64: "float64", pl.Boolean: "bool"}
 
 
-def shard_name(jsonl: str, shard: int, shards: int) -> str:
+def shard_name(jsonl: str, shard: int, shards: int, ending: str = ".parquet") -> str:
     """<table>-00000-of-00001.parquet for <table>.jsonl, as the Hub names them."""
-    return f"{jsonl.removesuffix('.jsonl')}-{shard:05}-of-{shards:05}.parquet"
+    return f"{jsonl.removesuffix('.jsonl')}-{shard:05}-of-{shards:05}{ending}"
 
 
 @cache
@@ -60,15 +59,16 @@ def of(kind: Any) -> pl.DataType:
 
 
 class ParquetTable:
-    """One table being written, as one or more files."""
+    """One table being written, or a piece of it, as one or more files."""
 
-    def __init__(self, staging: StagingFolder, jsonl: str, record: type[Keyed], sizes: Parquet) -> None:
-        self.staging, self.jsonl, self.sizes = staging, jsonl, sizes
+    def __init__(self, staging: StagingFolder, jsonl: str, record: type[Keyed], sizes: Parquet, piece: int = 0) -> None:
+        self.staging, self.jsonl, self.sizes, self.piece = staging, jsonl, sizes, piece
         self.schema = arrow_schema(record)
         self.pieces: list[pa.Table] = []  # rows of the row group to come
         self.rows = self.pending = 0  # how many they are, and the bytes of their lines
         self.written = 0  # bytes of the lines in the file that is open
-        self.parts: list[Path] = []
+        self.parts: list[str] = []
+        self.in_parts: list[int] = []  # rows of each
         self.writer = self.next_file()
 
     def next_file(self) -> "pq.ParquetWriter":
@@ -76,11 +76,10 @@ class ParquetTable:
         import pyarrow.parquet as pq
 
         self.written = 0
-        self.parts.append(self.staging.path(f"{self.jsonl}.part-{len(self.parts)}"))
-        level = self.sizes.compression_level
-        return pq.ParquetWriter(
-            self.parts[-1], self.schema, compression="zstd", compression_level=level, write_page_index=True
-        )
+        self.parts.append(f"{self.jsonl}.part-{self.piece}-{len(self.parts)}")
+        self.in_parts.append(0)
+        path, level = self.staging.path(self.parts[-1]), self.sizes.compression_level
+        return pq.ParquetWriter(path, self.schema, compression="zstd", compression_level=level, write_page_index=True)
 
     def add(self, table: "pa.Table", sizes: list[int]) -> None:
         """Add rows, given with the bytes of each one's line."""
@@ -105,14 +104,25 @@ class ParquetTable:
             self.writer = self.next_file()
         self.writer.write_table(pa.concat_tables(self.pieces).combine_chunks(), row_group_size=self.rows)
         self.written += self.pending
+        self.in_parts[-1] += self.rows
         self.pieces, self.rows, self.pending = [], 0, 0
 
-    def close(self) -> None:
-        """Finish, and give the files their names."""
+    def close(self) -> list[tuple[str, int]]:
+        """Finish, and return each file and its rows; `name_parts` gives the files their names."""
         self.flush()
         self.writer.close()
-        for number, path in enumerate(self.parts):
-            path.rename(self.staging.path(shard_name(self.jsonl, number, len(self.parts))))
+        return [*zip(self.parts, self.in_parts, strict=True)]
+
+
+def name_parts(staging: StagingFolder, jsonl: str, parts: list[tuple[str, int]]) -> None:
+    """Give the files of a table, with the rows of each, their names. Files without rows are removed, but for the first
+    of a table that has none."""
+    kept = [name for name, rows in parts if rows] or [parts[0][0]]
+    for name, _ in parts:
+        if name not in kept:
+            staging.path(name).unlink()
+    for number, name in enumerate(kept):
+        staging.path(name).rename(staging.path(shard_name(jsonl, number, len(kept))))
 
 
 def is_full(rows: int, size: int, more: int, sizes: Parquet) -> bool:
@@ -185,21 +195,13 @@ class Lines:
 
 
 class ParquetTables:
-    """Every such table of a release."""
+    """Every such table of a model's folder, or a piece of each."""
 
-    def __init__(self, staging: StagingFolder, sizes: Parquet) -> None:
-        self.staging, self.sizes = staging, sizes
+    def __init__(self, staging: StagingFolder, folder: str, sizes: Parquet, piece: int) -> None:
+        self.sizes = sizes
         self.master, self.others = Beside(), Beside()  # the other tables together hold as much as the master table
-        self.open: dict[str, ParquetTable] = {}
-        self.waiting: dict[type[Keyed], Lines] = {}
-
-    def start(self, folder: str) -> None:
-        """Begin the tables of a model's folder, so that each has a file even without rows, and finish the former
-        ones."""
-        self.close()
-        for name, record in TABLES.items():
-            self.open[name] = ParquetTable(self.staging, f"{folder}/{name}", record, self.sizes)
-        self.waiting = {record: Lines(record, self.sizes) for record in TABLES.values()}
+        self.open = {name: ParquetTable(staging, f"{folder}/{name}", TABLES[name], sizes, piece) for name in TABLES}
+        self.waiting = {record: Lines(record, sizes) for record in TABLES.values()}
 
     def append(self, names: list[str], line: bytes) -> None:
         """Add a line of these JSONL files to those that have Parquet files."""
@@ -225,16 +227,13 @@ class ParquetTables:
                 else:
                     self.others.do(table.add, rows, sizes)
 
-    def close(self) -> None:
-        """Finish the tables that are open."""
+    def close(self) -> dict[str, list[tuple[str, int]]]:
+        """Finish: JSONL file -> the Parquet files of its rows, and the rows of each."""
         for record in self.waiting:
             self.hand_on(record)
         self.master.wait()
         self.others.wait()
-        for table in self.open.values():
-            table.close()
-        self.open.clear()
-        give_back_memory()  # some hundred megabytes, kept for more of the kind
+        return {table.jsonl: table.close() for table in self.open.values()}
 
 
 def shards_of(root: Path, jsonl: str) -> list[Path]:

@@ -16,11 +16,13 @@ from openclawbench.records.release import (
     Fingerprint,
     LabelAssignment,
     LabelBasis,
+    LineSize,
+    ReleaseFind,
     ReleaseLine,
     SplitCertificate,
     SummaryCount,
 )
-from openclawbench.records.second_pass import ReferenceLabel, ReleaseLinePass2
+from openclawbench.records.second_pass import ReferenceLabel, ReleaseFindPass2, ReleaseLinePass2
 from openclawbench.records.session import FileOutcome
 from openclawbench.release.baseline_notice import RULES_NOTICE
 from openclawbench.release.card.described import TEXTS
@@ -30,18 +32,30 @@ from openclawbench.release.privacy.publishing import Scanned
 from openclawbench.release.privacy.rules import PrivacyRules
 from openclawbench.release.settings import PublishRules
 from openclawbench.release.statistics.context import paper_words
+from openclawbench.release.writer.pieces import REDACTED, few_files, plan_pieces
 from openclawbench.release.writer.provenance import Certificates, made_from
-from openclawbench.release.writer.second_pass import SECOND_NOTICE, SECOND_ROWS
+from openclawbench.release.writer.render import LINE_FILES
+from openclawbench.release.writer.second_pass import RAW_FILES, SECOND_NOTICE, SECOND_ROWS
+from openclawbench.release.writer.side_by_side import MakeEngine
 from openclawbench.release.writer.staging_folder import StagingFolder
-from openclawbench.release.writer.steps import STEPS, carry_out
+from openclawbench.release.writer.steps import ROUNDS, carry_out
 from openclawbench.rules.loading.rule_file import rule_path
 from openclawbench.rules.taxonomy import Taxonomy
+from openclawbench.runtime.engines.serial import Serial
 from openclawbench.runtime.run import Run, digest
 from openclawbench.storage.data_folder import DataFolder, read_json, write_json
-from openclawbench.tables.record import TRAJECTORY_KEY
 
-FIRST_PASS = (ReleaseLine, LabelAssignment, SplitCertificate, SummaryCount, LabelBasis, Fingerprint, FileOutcome)
-SECOND_PASS = (ReferenceLabel, ReleaseLinePass2)
+FIRST_PASS = (
+    ReleaseLine,
+    ReleaseFind,
+    LabelAssignment,
+    SplitCertificate,
+    SummaryCount,
+    LabelBasis,
+    Fingerprint,
+    FileOutcome,
+)
+SECOND_PASS = (ReferenceLabel, ReleaseLinePass2, ReleaseFindPass2)
 NO_CERTIFICATES: Certificates = {}
 
 
@@ -52,26 +66,29 @@ def publish(
     check: Callable[[Path], None],
     verdicts: Sequence[HumanVerdict] = (),
     certificates: Certificates = NO_CERTIFICATES,
+    make_engine: MakeEngine = lambda _: Serial(),
 ) -> bool:
     """Write the release folder; false if the release for these keys already exists.
 
     commands: the commands that make it again; check: raises InvalidRelease for a folder that must not be published;
     verdicts: human verdicts on trajectories, which are published beside the labels and change none; certificates: those
-    of the judges, which the release quotes. Raises ReleaseBlocked and InvalidRelease; the former release then stays.
+    of the judges, which the release quotes; make_engine: gives the engine for so many calls. Raises ReleaseBlocked and
+    InvalidRelease; the former release then stays.
     """
     origin = made_from(run.intake, run.judges, commands, verdicts, run.overrides, certificates)
     key = release_key(run, origin)
     if stands(run.data, key):
         return False
-    shards = line_shards(run)
-    outcomes = [run.data.scan(FileOutcome, {shard: name}) for shard, name in run.keys[FileOutcome].items()]
-    scanned = scan_lines(run, shards, outcomes)
+    outcomes = [run.data.part(FileOutcome, shard, name) for shard, name in run.keys[FileOutcome].items()]
+    scanned = look_at_finds(run, outcomes)
     manifest = run.data.manifest_file("publish")
     manifest.unlink(missing_ok=True)  # from here to the end no release counts as current
     staging = StagingFolder(run.data)
-    provided = {"staging": staging, "scanned": scanned, "shards": shards, "verdicts": verdicts, "check": check}
-    provided |= {"made_from": origin, "outcomes": outcomes}
-    values: dict[str, Any] = carry_out(STEPS, provided | rules_and_tables(run), staging)
+    scanned.to_redact().write_parquet(staging.scratch / REDACTED)
+    values: dict[str, Any] = {"staging": staging, "scanned": scanned, "verdicts": verdicts, "check": check}
+    values |= {"made_from": origin, "outcomes": outcomes} | rules_and_tables(run)
+    values["lines"] = few_files(line_shards(run), staging.scratch, make_engine)
+    values = carry_out(ROUNDS, values, staging, make_engine)
     staging.publish()
     files = len(values["digests"]) + 1  # and the checksums
     summary = {"stage": "publish", "key": key, "models": values["records"].models, "files": files}
@@ -82,18 +99,19 @@ def publish(
 def rules_and_tables(run: Run) -> dict[str, Any]:
     """The values that the steps read besides the lines."""
     data, keys = run.data, run.keys
-    references = data.scan(ReferenceLabel, keys[ReferenceLabel]).collect() if has_second_pass(run) else None
+    second, settings = has_second_pass(run), PublishRules.load(overrides=run.overrides)
     return {
         "overrides": run.overrides,
-        "settings": PublishRules.load(overrides=run.overrides),
+        "settings": settings,
         "privacy": PrivacyRules.load(overrides=run.overrides),
-        "second_pass": has_second_pass(run),
-        "assignments": data.scan(LabelAssignment, keys[LabelAssignment]).sort(TRAJECTORY_KEY).collect(),
-        "certificates": data.scan(SplitCertificate, keys[SplitCertificate]).collect(),
+        "pieces": plan_pieces(data.scan(LineSize, keys[LineSize]), settings.jsonl_shard_bytes),
+        "owed": [*LINE_FILES, *(RAW_FILES if second else ())],
+        "assignments": data.scan(LabelAssignment, keys[LabelAssignment]),
+        "certificates": data.scan(SplitCertificate, keys[SplitCertificate]),
         "counts": data.scan(SummaryCount, keys[SummaryCount]).collect(),
         "basis": data.scan(LabelBasis, keys[LabelBasis]),
         "fingerprints": data.scan(Fingerprint, keys[Fingerprint]),
-        "references": references,
+        "references": data.scan(ReferenceLabel, keys[ReferenceLabel]) if second else None,
     }
 
 
@@ -122,11 +140,15 @@ def line_shards(run: Run) -> list[Path]:
     return [run.data.part(table, shard, key) for table in tables for shard, key in run.keys[table].items()]
 
 
-def scan_lines(run: Run, shards: list[Path], outcomes: Sequence[pl.LazyFrame]) -> Scanned:
-    """Scan every line that is to be released, and the paths of inputs. `outcomes`: FileOutcome by shard. Raises
-    ReleaseBlocked; the report of finds is written in either case."""
+def look_at_finds(run: Run, outcomes: Sequence[Path]) -> Scanned:
+    """What the search found in every line to be released, and in the paths of inputs. `outcomes`: parts of FileOutcome.
+    Raises ReleaseBlocked; the report of finds is written in either case."""
     scanned = Scanned(PrivacyRules.load(overrides=run.overrides))
-    scanned.look(shards, (table.select("source_model", "path", "member").collect() for table in outcomes))
+    tables = [table for table in (ReleaseFind, ReleaseFindPass2) if table in run.keys]
+    parts = [{shard: run.data.part(table, shard, key) for shard, key in run.keys[table].items()} for table in tables]
+    scanned.look(
+        parts, (pl.read_parquet(part, glob=False, columns=["source_model", "path", "member"]) for part in outcomes)
+    )
     folder = run.data.write_report(REPORT, report(scanned))
     refuse_blocked(scanned, str(folder))
     return scanned

@@ -3,7 +3,7 @@
 import polars as pl
 
 from openclawbench.records.fulltax import DecisionsA, DecisionsB1, DecisionsB2, DecisionsC
-from openclawbench.records.release import Masters, PositiveStructured, ReleaseLines, StageRaw
+from openclawbench.records.release import LineSizes, Masters, PositiveStructured, ReleaseLines, StageRaw
 from openclawbench.records.tiers import ACCEPTED, BASELINE, BASELINE_TIER, HIGH, REPAIRED, REVIEW
 from openclawbench.runtime.stage import stage
 from openclawbench.tables.canonical_rows import canonical_rows
@@ -31,10 +31,17 @@ LINE_FILES = [MASTER_FILE, *TIER_FILES.values(), *POSITIVES_FILES.values(), *map
 
 
 @stage(scope="shard")
-def render(masters: Masters, a: DecisionsA, b1: DecisionsB1, b2: DecisionsB2, c: DecisionsC) -> ReleaseLines:
-    """Lines with the files they belong to, sorted by key and file, so that publishing is a merge of sorted shards."""
+def render(
+    masters: Masters, a: DecisionsA, b1: DecisionsB1, b2: DecisionsB2, c: DecisionsC
+) -> tuple[ReleaseLines, LineSizes]:
+    """Lines with the files they belong to, sorted by key and file, so that publishing is a merge of sorted shards; and
+    the size of each record's line."""
     tables = zip(STAGES, (a, b1, b2, c), strict=True)
-    return in_order([record_lines(masters), *(raw_lines(name, decisions) for name, decisions in tables)])
+    records = record_lines(masters)
+    sizes = records.filter(pl.col("files").list.first() == MASTER_FILE).select(
+        *TRAJECTORY_KEY, bytes=pl.col("line").str.len_bytes().cast(pl.Int64) + 1
+    )
+    return in_order([records, *(raw_lines(name, decisions) for name, decisions in tables)]), sizes.lazy()
 
 
 def in_order(frames: list[pl.DataFrame]) -> pl.LazyFrame:

@@ -86,11 +86,9 @@ class Guide(NamedTuple):
     notice: str = ""
 
 
-def write_second_pass(references: pl.DataFrame | None, assignments: pl.DataFrame, staging: StagingFolder) -> None:
+def write_second_pass(references: pl.DataFrame, assignments: pl.DataFrame, staging: StagingFolder) -> None:
     """Write the second pass's labels, and the label rows with high confidence in both passes, as a whole and by side of
     each cut. As in the label files, partial trial records are left out."""
-    if references is None:
-        return
     staging.write(REFERENCE_FILE, as_lines(references))
     sure = references.filter("both_high_confidence").select(TRAJECTORY_KEY)
     in_paper_cut = assignments.filter(pl.col("paper_cut").is_not_null())

@@ -17,8 +17,10 @@ class StagingFolder:
     def __init__(self, data: DataFolder) -> None:
         self.target = data.release
         self.root = data.root / f"{TEMPORARY}release"
-        shutil.rmtree(self.root, ignore_errors=True)
-        self.root.mkdir(parents=True)
+        self.scratch = data.root / f"{TEMPORARY}release-scratch"  # files that steps pass on
+        for folder in (self.root, self.scratch):
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir(parents=True)
         self.streams: dict[str, BinaryIO] = {}
 
     def path(self, name: str) -> Path:
@@ -59,6 +61,7 @@ class StagingFolder:
                     os.fsync(file.fileno())
         former = self.target.with_name(f"{TEMPORARY}former-release")
         shutil.rmtree(former, ignore_errors=True)
+        shutil.rmtree(self.scratch)
         if self.target.exists():
             self.target.rename(former)
         self.root.rename(self.target)

@@ -1,13 +1,14 @@
-"""The steps that write a release folder, in order, each with the values that it reads and the files that it writes.
+"""The steps that write a release folder, in rounds, each with the values that it reads and the files that it writes.
 
-A step is a function; its parameters name what it reads: values that `publish` provides, or that an earlier step
-returned (`returns`). `files` are the files that it writes in the release folder (`*` stands for any characters).
+A step is a function; its parameters name what it reads: values that `publish` provides, or that a step of an earlier
+round returned (`returns`). `files` are the files that it writes in the release folder (`*` stands for any characters).
+The steps of a round are carried out side by side by the run's engine, in processes of their own if it has any, so that
+this process does not hold what they read.
 """
 
 import hashlib
-import heapq
 import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,42 +17,49 @@ import polars as pl
 
 from openclawbench.base.free_memory import give_back_memory
 from openclawbench.judge.prompts import file_of, prompt_files
+from openclawbench.records.calibration import HumanVerdict
 from openclawbench.records.datapackage import MadeFrom
 from openclawbench.records.tiers import BASELINE_JUDGES
 from openclawbench.release.card.croissant import NAME as CROISSANT
 from openclawbench.release.card.described import README, described
 from openclawbench.release.human_audited import HUMAN_FILE, write_human
-from openclawbench.release.input_files import INPUTS_FILE, INPUTS_TABLE, license_counts, write_input_files
+from openclawbench.release.input_files import INPUTS_FILE, INPUTS_TABLE, write_input_files
 from openclawbench.release.labels.labels import POOL_FILE, SPLITS_FILE, as_json, write_labels
 from openclawbench.release.privacy.policy import RULES_FILE
-from openclawbench.release.privacy.publishing import Row, Scanned
+from openclawbench.release.privacy.publishing import Scanned
 from openclawbench.release.privacy.rules import PrivacyRules
 from openclawbench.release.record_index import INDEX_FILE, write_index
 from openclawbench.release.record_key import Key
 from openclawbench.release.settings import PublishRules
 from openclawbench.release.statistics.files import DATA, FOLDER, TEXT, statistics_files, statistics_of
 from openclawbench.release.writer.jsonl_files import compress_all
-from openclawbench.release.writer.parquet import ParquetTables
+from openclawbench.release.writer.pieces import WrittenPiece, name_files, write_piece
 from openclawbench.release.writer.provenance import NAME as PACKAGE
 from openclawbench.release.writer.provenance import RULES, data_package, rule_contents
-from openclawbench.release.writer.render import LINE_FILES, MASTER_FILE, ROOT
-from openclawbench.release.writer.second_pass import BOTH_FILE, RAW_FILES, REFERENCE_FILE, write_second_pass
+from openclawbench.release.writer.render import ROOT
+from openclawbench.release.writer.second_pass import BOTH_FILE, REFERENCE_FILE, write_second_pass
+from openclawbench.release.writer.side_by_side import Call, MakeEngine, side_by_side
 from openclawbench.release.writer.staging_folder import StagingFolder
 from openclawbench.release.writer.summarize import MODEL_SUMMARY, SUMMARY, summary_files
 from openclawbench.release.writer.table_writer import typed_file
 from openclawbench.rules.loading.rule_file import Overrides, rule_path
 from openclawbench.rules.taxonomy import Taxonomy
+from openclawbench.tables.record import TRAJECTORY_KEY
 
 CHECKSUMS = "CHECKSUMS.sha256"
 NOT_ASKED = "not_asked"  # name in the summary's group `judge` of records that no judge saw
 
 
 class Step(NamedTuple):
-    """One step. `returns`: the name under which later steps read its result; empty if it returns nothing."""
+    """One step. `returns`: the name under which later steps read its result; empty if it returns nothing. `each`: the
+    name of a list; the step is then carried out for each member, which its first parameter takes. `here`: in this
+    process, after the others of its round."""
 
     function: Callable[..., Any]
     files: tuple[str, ...] = ()
     returns: str = ""
+    each: str = ""
+    here: bool = False
 
     @property
     def name(self) -> str:
@@ -61,22 +69,42 @@ class Step(NamedTuple):
     @property
     def reads(self) -> list[str]:
         """Names of the values that it is called with."""
-        return list(inspect.signature(self.function).parameters)
+        names = list(inspect.signature(self.function).parameters)
+        return [self.each, *names[1:]] if self.each else names
 
     def writes(self, path: str) -> bool:
         """True for a file that this step writes."""
         return any(fnmatchcase(path, pattern) for pattern in self.files)
 
+    def calls(self, values: Mapping[str, Any]) -> list[Call]:
+        """The function with its arguments, once for each member. Raises KeyError with the name of a missing value."""
+        names = list(inspect.signature(self.function).parameters)
+        arguments = {name: values[name] for name in (names[1:] if self.each else names)}
+        if not self.each:
+            return [Call(self.function, arguments)]
+        return [Call(self.function, {names[0]: member, **arguments}) for member in values[self.each]]
 
-def carry_out(steps: Sequence[Step], values: dict[str, Any], staging: StagingFolder) -> dict[str, Any]:
-    """Call each step with the values that it reads. Returns the values, with those of the steps. Raises KeyError with
-    the name of a value that nothing provides."""
-    for step in steps:
-        result = step.function(**{name: values[name] for name in step.reads})
-        staging.close_files()
+
+def carry_out(
+    rounds: Sequence[Sequence[Step]], values: dict[str, Any], staging: StagingFolder, make: MakeEngine
+) -> dict[str, Any]:
+    """Carry out the steps of each round, side by side, with the values that they read. Returns the values, with those
+    of the steps."""
+    for steps in rounds:
+        away = [(step, step.calls(values)) for step in steps if not step.here]
+        results = iter(side_by_side(make, [call for _, calls in away for call in calls]))
+        for step, calls in away:
+            result = [next(results) for _ in calls]
+            if step.returns:
+                values = values | {step.returns: result if step.each else result[0]}
+        for step in steps:
+            if step.here:
+                (call,) = step.calls(values)
+                result = step.function(**call.arguments)
+                staging.close_files()
+                if step.returns:
+                    values = values | {step.returns: result}
         give_back_memory()
-        if step.returns:
-            values = values | {step.returns: result}
     return values
 
 
@@ -84,55 +112,47 @@ class WrittenRecords(NamedTuple):
     """The written records."""
 
     models: list[str]  # sorted
-    digests: dict[Key, str]  # of each record's line in the master table
+    text: list[dict[str, Any]]  # finds in the written lines, a row a kind
 
 
-def write_records(
-    staging: StagingFolder, settings: PublishRules, scanned: Scanned, shards: list[Path], second_pass: bool
-) -> WrittenRecords:
-    """The files of each source model (T37), even empty ones, and Parquet beside them. `shards`: sorted rendered lines,
-    which are merged."""
-    owed = [*LINE_FILES, *(RAW_FILES if second_pass else ())]
-    models: set[str] = set()
-    digests: dict[Key, str] = {}
-    parquet = ParquetTables(staging, settings.parquet)
-    for model, trajectory, files, line in scanned.lines(heapq.merge(*map(sorted_rows, shards))):
-        if model not in models:
-            models.add(model)
-            parquet.start(f"{ROOT}/{model}")
-            for file in owed:
-                staging.write(f"{ROOT}/{model}/{file}", b"")
-        for file in files:
-            staging.append(f"{ROOT}/{model}/{file}", line)
-        if MASTER_FILE in files:
-            digests[model, trajectory] = hashlib.sha256(line).hexdigest()
-        parquet.append(files, line)
-    parquet.close()
-    return WrittenRecords(sorted(models), digests)
+def finish_records(staging: StagingFolder, scanned: Scanned, written: list[WrittenPiece]) -> WrittenRecords:
+    """Name the files that were written piece by piece, and count the finds that are left in them."""
+    name_files(staging, written)
+    for of_piece in written:
+        scanned.kinds.update(of_piece.change)
+    return WrittenRecords(sorted({of_piece.piece.model for of_piece in written}), scanned.kinds.table())
 
 
-def sorted_rows(path: Path) -> Iterator[Row]:
-    """Rows of one shard in their order, a row group in memory at a time."""
-    import pyarrow as pa  # only a release that is built needs it
-    import pyarrow.parquet as pq
+def write_label_files(staging: StagingFolder, assignments: pl.LazyFrame, certificates: pl.LazyFrame) -> None:
+    """The label files of every cut."""
+    write_labels(assignments.sort(TRAJECTORY_KEY).collect(), certificates.collect(), staging)
 
-    file = pq.ParquetFile(path)
-    for group in range(file.num_row_groups):  # iter_batches would hold every group's bytes
-        rows = file.read_row_group(group, use_threads=False)
-        lines = rows["line"].cast(pa.large_binary())  # bytes as they are written
-        columns = (rows[name].to_pylist() for name in ("source_model", "trajectory_id", "files"))
-        yield from map(Row, *columns, lines.to_pylist())
+
+def write_human_rows(staging: StagingFolder, verdicts: Sequence[HumanVerdict], assignments: pl.LazyFrame) -> None:
+    """Human verdicts beside the labels."""
+    if verdicts:
+        write_human(verdicts, assignments.sort(TRAJECTORY_KEY).collect(), staging)
+
+
+def write_second_labels(staging: StagingFolder, references: pl.LazyFrame | None, assignments: pl.LazyFrame) -> None:
+    """The labels of the second pass, if there is one."""
+    if references is not None:
+        write_second_pass(references.sort(TRAJECTORY_KEY).collect(), assignments.sort(TRAJECTORY_KEY).collect(), staging)
 
 
 def write_record_index(
-    staging: StagingFolder,
-    records: WrittenRecords,
-    scanned: Scanned,
-    basis: pl.LazyFrame,
-    fingerprints: pl.LazyFrame,
+    staging: StagingFolder, written: list[WrittenPiece], basis: pl.LazyFrame, fingerprints: pl.LazyFrame
 ) -> None:
     """The digest of each record's line, and the inputs of its split."""
-    write_index(records.digests, scanned.redacted, basis, fingerprints, staging)
+    digests: dict[Key, str] = {}
+    redacted: set[Key] = set()
+    for of_piece in written:
+        for model, trajectory, sha256, is_redacted in pl.read_parquet(of_piece.digests, glob=False).iter_rows():
+            digests[model, trajectory] = sha256
+            if is_redacted:
+                redacted.add((model, trajectory))
+    write_index(digests, redacted, basis, fingerprints, staging)
+    staging.close_files()
 
 
 def write_summaries(staging: StagingFolder, records: WrittenRecords, counts: pl.DataFrame) -> None:
@@ -145,13 +165,13 @@ def write_guides(
     staging: StagingFolder,
     privacy: PrivacyRules,
     counts: pl.DataFrame,
-    references: pl.DataFrame | None,
+    references: pl.LazyFrame | None,
     overrides: Overrides,
 ) -> None:
     """Taxonomy, settings, rules and the prompts in force: those of the rules judge only where it alone judged."""
     judges = set(counts.filter(pl.col("group") == "judge")["name"]) - {NOT_ASKED}
     if references is not None:
-        judges |= set(references["judge"].drop_nulls())
+        judges |= set(references.select("judge").collect()["judge"].drop_nulls())
     staging.write(PublishRules.FILE, rule_path(PublishRules.FILE, PublishRules.FOLDER).read_bytes())
     staging.write(Taxonomy.FILE, rule_path(Taxonomy.FILE).read_bytes())
     for prompt in prompt_files(own=not judges <= BASELINE_JUDGES):
@@ -172,25 +192,33 @@ def check_files(staging: StagingFolder, check: Callable[[Path], None]) -> None:
 
 
 def compress_lines(staging: StagingFolder, settings: PublishRules) -> None:
-    """Compress each JSONL file if the settings say so."""
-    compress_all(staging.root, settings.jsonl)
+    """Compress each JSONL file that is not compressed yet if the settings say so."""
+    compress_all(sorted(staging.root.rglob("*.jsonl")), settings.jsonl)
+
+
+def hash_files(staging: StagingFolder) -> dict[str, str]:
+    """Path -> sha256 of every file up to this step."""
+    return {path: sha256 for sha256, path in staging.checksums()}
 
 
 def write_data_package(
-    staging: StagingFolder, settings: PublishRules, made_from: MadeFrom, outcomes: list[pl.LazyFrame]
+    staging: StagingFolder,
+    settings: PublishRules,
+    made_from: MadeFrom,
+    digests: Mapping[str, str],
+    licenses: Mapping[str, int],
 ) -> dict[str, str]:
-    """Everything that decides the bytes of the release; returns path -> sha256 of every file up to this one."""
-    digests = {path: sha256 for sha256, path in staging.checksums()}
-    content = as_json(data_package(staging.root, digests, made_from, settings, license_counts(outcomes)).model_dump())
+    """Everything that decides the bytes of the release; returns the digests with its own."""
+    content = as_json(data_package(staging.root, digests, made_from, settings, licenses).model_dump())
     staging.write(PACKAGE, content)
-    return digests | {PACKAGE: hashlib.sha256(content).hexdigest()}
+    return {**digests, PACKAGE: hashlib.sha256(content).hexdigest()}
 
 
 def write_card(
-    staging: StagingFolder, settings: PublishRules, scanned: Scanned, digests: Mapping[str, str]
+    staging: StagingFolder, settings: PublishRules, records: WrittenRecords, digests: Mapping[str, str]
 ) -> dict[str, str]:
     """Dataset card and Croissant description; returns the digests with theirs."""
-    files = described(staging.root, digests, scanned.scan.table(), settings)
+    files = described(staging.root, digests, records.text, settings)
     for name, content in files.items():
         staging.write(name, content)
     return {**digests, **{name: hashlib.sha256(content).hexdigest() for name, content in files.items()}}
@@ -201,25 +229,37 @@ def write_checksums(staging: StagingFolder, digests: Mapping[str, str]) -> None:
     staging.write(CHECKSUMS, "".join(f"{digests[path]}  {path}\n" for path in sorted(digests)).encode())
 
 
-STEPS = (
-    Step(write_records, (f"{ROOT}/*.jsonl", f"{ROOT}/*.parquet"), returns="records"),
-    Step(
-        write_labels,
-        (
-            *("silver_*_labels*", "label_exclusions.jsonl", "paper_cut/silver_*", "paper_cut/label_exclusions.jsonl"),
-            *("hold_out/*", POOL_FILE, typed_file(POOL_FILE), SPLITS_FILE),
+ROUNDS = (
+    (
+        Step(write_piece, (f"{ROOT}/*.jsonl*", f"{ROOT}/*.parquet"), returns="written", each="pieces"),
+        Step(
+            write_label_files,
+            (
+                *("silver_*_labels*", "label_exclusions.jsonl*", "paper_cut/silver_*"),
+                *("paper_cut/label_exclusions.jsonl*", "hold_out/*", f"{POOL_FILE}*", typed_file(POOL_FILE)),
+                SPLITS_FILE,
+            ),
         ),
+        Step(write_human_rows, (f"{HUMAN_FILE}*", typed_file(HUMAN_FILE))),
+        Step(
+            write_second_labels,
+            (f"{REFERENCE_FILE}*", f"{BOTH_FILE}*", "both_high_confidence*.parquet", "paper_cut/both_*.parquet"),
+        ),
+        Step(write_guides, (PublishRules.FILE, Taxonomy.FILE, "prompts/*", RULES_FILE, RULES)),
     ),
-    Step(write_human, (HUMAN_FILE, typed_file(HUMAN_FILE))),
-    Step(write_record_index, (INDEX_FILE,)),
-    Step(write_input_files, (INPUTS_FILE, INPUTS_TABLE)),
-    Step(write_summaries, (SUMMARY, f"{ROOT}/*/{MODEL_SUMMARY}")),
-    Step(write_second_pass, (REFERENCE_FILE, BOTH_FILE, "both_high_confidence*.parquet", "paper_cut/both_*.parquet")),
-    Step(write_guides, (PublishRules.FILE, Taxonomy.FILE, "prompts/*", RULES_FILE, RULES)),
-    Step(write_statistics, (DATA, TEXT, f"{FOLDER}/*")),
-    Step(check_files),
-    Step(compress_lines, ("*.jsonl.gz", "*.jsonl.zst")),
-    Step(write_data_package, (PACKAGE,), returns="digests"),
-    Step(write_card, (README, CROISSANT), returns="digests"),
-    Step(write_checksums, (CHECKSUMS,)),
+    (
+        Step(finish_records, returns="records", here=True),
+        Step(write_summaries, (SUMMARY, f"{ROOT}/*/{MODEL_SUMMARY}"), here=True),
+    ),
+    (
+        Step(write_record_index, (f"{INDEX_FILE}*",)),
+        Step(write_input_files, (f"{INPUTS_FILE}*", INPUTS_TABLE), returns="licenses"),
+        Step(write_statistics, (DATA, TEXT, f"{FOLDER}/*")),
+    ),
+    (Step(compress_lines, here=True),),
+    (Step(check_files), Step(hash_files, returns="digests")),
+    (Step(write_data_package, (PACKAGE,), returns="digests", here=True),),
+    (Step(write_card, (README, CROISSANT), returns="digests"),),
+    (Step(write_checksums, (CHECKSUMS,), here=True),),
 )
+STEPS = tuple(step for steps in ROUNDS for step in steps)
