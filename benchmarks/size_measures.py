@@ -31,7 +31,7 @@ from openclawbench.runtime.run import Run
 from openclawbench.runtime.stage import Stage
 from openclawbench.storage.data_folder import DataFolder
 from openclawbench.tables.record import TRAJECTORY_KEY, Keyed, Record
-from openclawbench.workspace.update import check_release, open_run
+from openclawbench.workspace.update import open_run, release_checks
 
 EARLIER = {"coverage"}  # stages over the corpus that come before `fingerprint` in the flow
 GIVEN = (fingerprint, render)  # their tables are made up
@@ -154,7 +154,7 @@ def corpus(folder: Path, engine: Engine) -> dict[str, Any]:
 def release(folder: Path, engine: Engine) -> dict[str, Any]:
     """The release folder."""
     run = large_run(folder, engine)
-    publish(run, ["bench size"], check_release)
+    publish(run, ["bench size"], release_checks())
     return {"worker_mb": largest_worker_mb()}
 
 

@@ -83,7 +83,7 @@ def test_rates_are_counted_by_status_and_of_unchanged_labels_alone(tmp_path: Any
         HumanVerdict.model_validate(BLANK | {"trajectory_id": name, "human_anomaly_label": human})
         for name, human in (("agree", True), ("flag", False), ("moved", True), ("gone", True))
     ]
-    write_human(verdicts, pl.DataFrame(labels, infer_schema_length=None), Folder(tmp_path))  # type: ignore[arg-type]
+    write_human(verdicts, pl.LazyFrame(labels, infer_schema_length=None), Folder(tmp_path))  # type: ignore[arg-type]
     found = {row["label_status"]: row for row in human_counts(tmp_path)}
     assert {
         name: (row["audited"], row["other_label"], row["settled"], row["agree"]) for name, row in found.items()
@@ -98,5 +98,5 @@ def test_rates_are_counted_by_status_and_of_unchanged_labels_alone(tmp_path: Any
 
 
 def test_without_a_verdict_there_is_no_file(tmp_path: Any) -> None:
-    write_human([], pl.DataFrame(), Folder(tmp_path))  # type: ignore[arg-type]
+    write_human([], pl.LazyFrame(), Folder(tmp_path))  # type: ignore[arg-type]
     assert not list(tmp_path.iterdir()) and human_counts(tmp_path) == []

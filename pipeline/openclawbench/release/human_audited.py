@@ -22,12 +22,15 @@ HUMAN_ROWS = f"""\
 """
 
 
-def write_human(verdicts: Sequence[HumanVerdict], assignments: pl.DataFrame, staging: StagingFolder) -> None:
+def write_human(verdicts: Sequence[HumanVerdict], assignments: pl.LazyFrame, staging: StagingFolder) -> None:
     """Write the file and its Parquet form, if there are verdicts. A verdict on a trajectory that is not in the release
     is left out; the data package counts all verdicts."""
     if not verdicts:
         return
-    assigned = {key_of(row): row for row in assignments.select(*TRAJECTORY_KEY, *COPIED).iter_rows(named=True)}
+    keys = [key_of(verdict.model_dump()) for verdict in verdicts]
+    reviewed = pl.LazyFrame(keys, dict.fromkeys(TRAJECTORY_KEY, pl.String), orient="row").unique()
+    labels = assignments.select(*TRAJECTORY_KEY, *COPIED).join(reviewed, on=TRAJECTORY_KEY, how="semi")
+    assigned = {key_of(row): row for row in labels.collect(engine="streaming").iter_rows(named=True)}
     pairs = [(verdict.model_dump(), assigned.get(key_of(verdict.model_dump()))) for verdict in verdicts]
     rows = from_records([beside(reviewed, label) for reviewed, label in pairs if label is not None], HumanAudited)
     staging.write(HUMAN_FILE, as_lines(rows))

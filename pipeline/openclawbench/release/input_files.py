@@ -7,7 +7,7 @@ import polars as pl
 
 from openclawbench.records.datapackage import InputFile
 from openclawbench.release.writer.staging_folder import StagingFolder
-from openclawbench.release.writer.table_writer import TableWriter, typed_file
+from openclawbench.release.writer.table_writer import Output, typed_file, write_tables
 from openclawbench.storage.temporary_folder import temporary_folder
 from openclawbench.tables.sorted_merge import ORDER, merged, write_sorted
 
@@ -20,9 +20,7 @@ def write_input_files(staging: StagingFolder, outcomes: Sequence[Path]) -> dict[
     """Write the file and its Parquet form, sorted by path and place. Returns the licences that are stated for
     trajectories, with how many each. `outcomes`: parts of FileOutcome."""
     tables = [pl.scan_parquet(path, glob=False) for path in outcomes]
-    with TableWriter(staging, INPUTS_FILE, InputFile) as table:
-        for rows in sorted_inputs(tables):
-            table.add(rows)
+    write_tables(staging, sorted_inputs(tables), [Output(name, InputFile) for name in (INPUTS_FILE, INPUTS_TABLE)])
     return license_counts(tables)
 
 

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import polars as pl
 
+from openclawbench.tables.record import TRAJECTORY_KEY
+
 FAN_IN = 64  # files that are merged at a time
 ROWS = 4096  # of a row group of a file that is to be merged
 ORDER = "order"  # column by which such a file is sorted
@@ -16,6 +18,11 @@ def write_sorted(rows: pl.DataFrame, path: Path) -> None:
     rows.sort(ORDER).write_parquet(path, row_group_size=ROWS, compression="zstd", compression_level=1)
 
 
+def key_order() -> pl.Expr:
+    """ORDER of rows of trajectories, by key."""
+    return pl.concat_str(TRAJECTORY_KEY, separator="\0").alias(ORDER)
+
+
 def merged(files: Sequence[Path], scratch: Path) -> Iterator[pl.DataFrame]:
     """The rows of files by `write_sorted`, in the order of ORDER, some thousands at a time. `scratch`: a folder for
     temporary files."""
@@ -23,20 +30,20 @@ def merged(files: Sequence[Path], scratch: Path) -> Iterator[pl.DataFrame]:
     runs = list(files)
     while len(runs) > FAN_IN:
         groups = [runs[start : start + FAN_IN] for start in range(0, len(runs), FAN_IN)]
-        runs = [scratch / f"level-{level}-{number}.parquet" for number in range(len(groups))]
+        runs = [scratch / f"{runs[0].stem}-level-{level}-{number}.parquet" for number in range(len(groups))]
         for group, run in zip(groups, runs, strict=True):
-            write_run(group, run)
+            write_run(group, run, scratch)
         level += 1
     yield from merged_at_once(runs)
 
 
-def write_run(files: Sequence[Path], path: Path) -> None:
-    """Some files as one, which is written row group by row group."""
+def write_run(files: Sequence[Path], to: Path, scratch: Path) -> None:
+    """At least one such file as one, which is written row group by row group."""
     import pyarrow.parquet as pq
 
     kinds = pl.read_parquet(files[0], n_rows=0).to_arrow().schema
-    with pq.ParquetWriter(path, kinds, compression="zstd", compression_level=1) as writer:
-        for rows in merged_at_once(files):
+    with pq.ParquetWriter(to, kinds, compression="zstd", compression_level=1) as writer:
+        for rows in merged(files, scratch):
             writer.write_table(rows.to_arrow(), row_group_size=ROWS)
 
 

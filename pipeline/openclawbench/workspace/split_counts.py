@@ -75,7 +75,7 @@ def larger_shares(assigned: pl.DataFrame, basis: pl.DataFrame, rules: ReleaseRul
     ]
     if not shares:
         return [f"the default cut has {len(thresholds)} decided anomalies in all: no test_share up to 0.5 helps"]
-    advice = "set it in your own release.toml once, before anything is published (README, Splits)"
+    advice = "set it in your own release.toml once, before anything is published (docs/guides/splits.md)"
     return [f"test_share is {rules.test_share:g}; {'; '.join(shares)}; {advice}"]
 
 

@@ -4,7 +4,6 @@ import contextlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -21,6 +20,7 @@ from openclawbench.judge.protocol import Judge
 from openclawbench.records.fulltax import Annotation
 from openclawbench.records.session import FileOutcome
 from openclawbench.release.writer.publish import publish
+from openclawbench.release.writer.steps import Checks
 from openclawbench.runtime.engines.choice import WORTH_BYTES, engine_for
 from openclawbench.runtime.engines.processes import Processes, processors
 from openclawbench.runtime.engines.protocol import Engine
@@ -133,7 +133,7 @@ def update(
             publish(
                 run,
                 release_commands(settings),
-                check_release,
+                release_checks(),
                 human_verdicts(data),
                 quoted(data, run),
                 partial(release_engine, settings, intake.size(), data.remote is not None),
@@ -146,11 +146,11 @@ def update(
         return RunReport(reports, inputs, noted, intake.faults, released, tables, settings.shard, intake.warnings)
 
 
-def check_release(root: Path) -> None:
-    """Raise InvalidRelease. The import waits until a release is made, so that other commands start in less time."""
-    from openclawbench.release.validate.before_publishing import refuse_invalid
+def release_checks() -> Checks:
+    """The checks of a new release. The import waits until one is made, so that other commands start in less time."""
+    from openclawbench.release.validate.before_publishing import check_file, refuse_invalid
 
-    refuse_invalid(root)
+    return Checks(check_file, refuse_invalid)
 
 
 def count_tiers(annotations: pl.LazyFrame) -> dict[str, int]:

@@ -1,6 +1,9 @@
 """Label files of every cut, the calibration pool, the reasons of exclusions, and the certificates (splits.json)."""
 
 import json
+from collections.abc import Sequence
+from itertools import chain
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -9,10 +12,10 @@ from openclawbench.records.release import LabelRow, PoolRow
 from openclawbench.records.tiers import ACCEPTED, BASELINE
 from openclawbench.release.labels.places import hold_out
 from openclawbench.release.writer.staging_folder import StagingFolder
-from openclawbench.release.writer.table_writer import typed_file
+from openclawbench.release.writer.table_writer import Output, typed_file, write_tables
 from openclawbench.rules.release import ReleaseRules
-from openclawbench.storage.parquet_io import write_parquet
 from openclawbench.tables.canonical_rows import canonical_rows
+from openclawbench.tables.sorted_merge import key_order, row_groups, write_run, write_sorted
 
 CUTS = {"default_cut": "", "paper_cut": "paper_cut/"}
 SIDES = ("train", "test")
@@ -23,54 +26,61 @@ LEFT_OUT_FILE = "label_exclusions.jsonl"
 PARTS = (ACCEPTED, BASELINE)  # label_status -> rows in a Parquet file of their own beside each label file
 
 
-def write_labels(assignments: pl.DataFrame, certificates: pl.DataFrame, staging: StagingFolder) -> None:
-    """Label files of every cut as JSONL and Parquet; a reason row for each record left out of a cut."""
+def write_labels(assignments: Sequence[Path], certificates: pl.DataFrame, staging: StagingFolder) -> None:
+    """Label files of every cut as JSONL and Parquet; a reason row for each record left out of a cut. `assignments`:
+    parts of LabelAssignment. hold_out/<model>/ has every record of that model on the test side, those of the others on
+    the train side, and leaves out the same records as the paper's cut, for the same reasons."""
+    rows = staging.scratch / "assignments.parquet"
+    write_in_order(assignments, rows, staging.scratch)
+    reserved = pl.col("in_calibration_pool")
+    outputs = [Output(POOL_FILE, PoolRow, reserved), Output(typed_file(POOL_FILE), PoolRow, reserved)]
     for cut, folder in CUTS.items():
         for side in SIDES:
-            rows = labels(assignments.filter(pl.col(cut) == side))
-            name = f"{folder}silver_{side}_labels"
-            staging.write(f"{name}.jsonl", as_lines(rows))
-            write_parquet(rows, staging.path(f"{name}.parquet"))
-            write_parts(rows, f"{name}.jsonl", staging)
-        staging.write(f"{folder}{LEFT_OUT_FILE}", as_lines(left_out(assignments, cut)))
-    write_hold_outs(assignments, staging)
-    reserved = pool(assignments)
-    staging.write(POOL_FILE, as_lines(reserved))
-    write_parquet(reserved, staging.path(typed_file(POOL_FILE)))
-    staging.write(SPLITS_FILE, as_json(splits(assignments, certificates, ReleaseRules.load())))
+            jsonl, own = f"{folder}silver_{side}_labels.jsonl", pl.col(cut) == side
+            outputs += [Output(typed_file(jsonl), LabelRow, own), *label_outputs(jsonl, own)]
+        outputs.append(left_out_output(folder, cut))
+    write_tables(staging, row_groups(rows), outputs)
+    counted = pl.scan_parquet(rows, glob=False)
+    for model in counted.select(pl.col("source_model").unique().sort()).collect().to_series():
+        folder, side_of = f"{HOLD_OUT}/{model}/", hold_out(model)
+        held = [label_outputs(f"{folder}silver_{side}_labels.jsonl", side_of == side) for side in SIDES]
+        write_tables(staging, row_groups(rows), [*chain(*held), left_out_output(folder, "paper_cut")])
+    staging.write(SPLITS_FILE, as_json(splits(counted, certificates, ReleaseRules.load())))
+
+
+def write_in_order(parts: Sequence[Path], to: Path, scratch: Path) -> None:
+    """Write parts of LabelAssignment as one Parquet file, sorted by key."""
+    files = [scratch / f"assignments-{number}.parquet" for number in range(len(parts))]
+    for part, path in zip(parts, files, strict=True):
+        write_sorted(pl.read_parquet(part, glob=False).with_columns(key_order()), path)
+    write_run(files, to, scratch)
+
+
+def label_outputs(jsonl: str, rows: pl.Expr) -> list[Output]:
+    """A label file, and Parquet files of its accepted rows, which loaders read by default, and of its baseline rows."""
+    status = pl.col("label_status")
+    parts = [Output(part_file(jsonl, name), LabelRow, rows & (status == name)) for name in PARTS]
+    return [Output(jsonl, LabelRow, rows), *parts]
+
+
+def left_out_output(folder: str, cut: str) -> Output:
+    """The file with the reason of each record that is on neither side of a cut."""
+    return Output(f"{folder}{LEFT_OUT_FILE}", None, pl.col(cut).is_null(), left_out_columns(cut))
 
 
 def left_out(assignments: pl.DataFrame, cut: str) -> pl.DataFrame:
     """The reason of each record that is on neither side of a cut."""
-    return assignments.filter(pl.col(cut).is_null()).select(
-        "source_model", "trajectory_id", reason=cut.replace("cut", "reason")
-    )
+    return assignments.filter(pl.col(cut).is_null()).select(left_out_columns(cut))
+
+
+def left_out_columns(cut: str) -> list[pl.Expr]:
+    """The columns of a row of LEFT_OUT_FILE."""
+    return [pl.col("source_model"), pl.col("trajectory_id"), pl.col(cut.replace("cut", "reason")).alias("reason")]
 
 
 def labels(assignments: pl.DataFrame) -> pl.DataFrame:
     """The columns of a label row."""
     return assignments.select(list(LabelRow.model_fields))
-
-
-def write_hold_outs(assignments: pl.DataFrame, staging: StagingFolder) -> None:
-    """hold_out/<model>/: every record of that model on the test side, those of the others on the train side.
-
-    It leaves out the same records as the paper's cut, for the same reasons.
-    """
-    reasons = as_lines(left_out(assignments, "paper_cut"))
-    for model in sorted(assignments["source_model"].unique()):
-        staging.write(f"{HOLD_OUT}/{model}/{LEFT_OUT_FILE}", reasons)
-        for name in SIDES:
-            label_rows = labels(assignments.filter(hold_out(model) == name))
-            path = f"{HOLD_OUT}/{model}/silver_{name}_labels.jsonl"
-            staging.write(path, as_lines(label_rows))
-            write_parts(label_rows, path, staging)
-
-
-def write_parts(rows: pl.DataFrame, jsonl: str, staging: StagingFolder) -> None:
-    """Files of the accepted rows, which loaders read by default, and of the baseline rows."""
-    for status in PARTS:
-        write_parquet(rows.filter(pl.col("label_status") == status), staging.path(part_file(jsonl, status)))
 
 
 def part_file(jsonl: str, status: str = ACCEPTED) -> str:
@@ -83,13 +93,15 @@ def pool(assignments: pl.DataFrame) -> pl.DataFrame:
     return assignments.filter("in_calibration_pool").select(list(PoolRow.model_fields))
 
 
-def splits(assignments: pl.DataFrame, certificates: pl.DataFrame, rules: ReleaseRules) -> dict[str, Any]:
+def splits(assignments: pl.LazyFrame, certificates: pl.DataFrame, rules: ReleaseRules) -> dict[str, Any]:
     """How the corpus was cut: rules in force, size of the pool by slice and model, counts, reasons, certificates."""
     cut_certificates = {row["cut"]: json.loads(row["certificate"]) for row in certificates.iter_rows(named=True)}
     for cut in CUTS:
-        reasons = assignments.filter(pl.col(cut).is_null())[cut.replace("cut", "reason")].value_counts(sort=True)
-        cut_certificates[cut]["left_out"] = dict(reasons.sort(reasons.columns[0]).iter_rows())
-    groups = pool(assignments).group_by("slice_label", "source_model").len().sort("slice_label", "source_model")
+        reason = cut.replace("cut", "reason")
+        reasons = assignments.filter(pl.col(cut).is_null()).group_by(reason).len().sort(reason)
+        cut_certificates[cut]["left_out"] = dict(reasons.collect(engine="streaming").iter_rows())
+    keys = ["slice_label", "source_model"]
+    groups = assignments.filter("in_calibration_pool").group_by(keys).len().sort(keys).collect(engine="streaming")
     return {
         "rules": rules.model_dump(mode="json", by_alias=True),
         "calibration_pool": {

@@ -8,47 +8,73 @@ the stages carried out again.
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
 import polars as pl
 
 from openclawbench.errors import InvalidRelease
-from openclawbench.records.release import LabelBasis, Master, RecordIndexRow
+from openclawbench.records.release import Master, SummaryCount
 from openclawbench.release.card.configs import models_of
-from openclawbench.release.record_index import INDEX_FILE
 from openclawbench.release.validate.files.lines import Line
 from openclawbench.release.validate.findings import Findings
 from openclawbench.release.validate.recompute.fields import AT_ONCE, basis_of
 from openclawbench.release.validate.recompute.statistics import check_statistics, columns_of
 from openclawbench.release.validate.recompute.summaries import check_numbers
 from openclawbench.release.validate.records.consistency import problems
+from openclawbench.release.validate.records.spool import Spool
 from openclawbench.release.writer.jsonl_files import open_lines
-from openclawbench.release.writer.render import MASTER_FILE, ROOT
+from openclawbench.release.writer.summarize import count, summarize
 from openclawbench.rules.checks import CheckRules
 from openclawbench.rules.taxonomy import Taxonomy
 from openclawbench.tables.schema import empty
 
+SUMS_AT_ONCE = 64  # tables of counts that are added up together
 
-def refuse_invalid(root: Path) -> None:
-    """Raises InvalidRelease with the first finding."""
+
+@dataclass
+class CheckedFile:
+    """What is known of a checked master table. `counts`: SummaryCount of its records; `columns`: files with columns_of
+    them."""
+
+    findings: Findings
+    counts: pl.DataFrame
+    columns: list[Path]
+
+
+def check_file(root: Path, name: str, partial_trials: pl.DataFrame, scratch: Path) -> CheckedFile:
+    """Check every record of a master table, or of a file of one. `partial_trials`: keys of records of partial trials;
+    `scratch`: a folder for files that the check of the release reads."""
+    findings, counts = Findings(), [empty(SummaryCount)]
+    columns = Spool(scratch, f"checked-{name.replace('/', '-')}")
+    partial = set(partial_trials.iter_rows())
+    lines = checked_lines(root, name, findings)
+    while batch := list(islice(lines, AT_ONCE)):
+        counts.append(count(basis_of(batch, partial).lazy()).collect())
+        columns.add(columns_of(batch))
+        if len(counts) == SUMS_AT_ONCE:
+            counts = [summed(counts)]
+    columns.flush()
+    return CheckedFile(findings, summed(counts), columns.files)
+
+
+def summed(counts: list[pl.DataFrame]) -> pl.DataFrame:
+    """Counts of several parts of the records, as those of all of them."""
+    sums: pl.DataFrame = summarize(pl.concat(counts).lazy()).collect()
+    return sums
+
+
+def refuse_invalid(root: Path, files: Sequence[CheckedFile]) -> None:
+    """Check the numbers of the release in `root`. Raises InvalidRelease with the first finding. `files`: its checked
+    master tables."""
     findings = Findings()
-    partial_trials = set()
-    with open_lines(root / INDEX_FILE) as file:
-        for raw in file:
-            row = RecordIndexRow.model_validate_json(raw)
-            if row.partial_trial:
-                partial_trials.add((row.source_model, row.trajectory_id))
-    basis = [empty(LabelBasis)]
-    columns: list[pl.DataFrame] = []
-    models = models_of(root)
-    for model in models:
-        lines = checked_lines(root, f"{ROOT}/{model}/{MASTER_FILE}", findings)
-        while batch := list(islice(lines, AT_ONCE)):
-            basis.append(basis_of(batch, partial_trials))
-            columns.append(columns_of(batch))
-    check_numbers(root, models, pl.concat(basis).lazy(), findings)
+    for checked in files:
+        findings.absorb(checked.findings)
+    counts = summed([empty(SummaryCount), *(checked.counts for checked in files)])
+    check_numbers(root, models_of(root), counts, findings)
+    columns = (pl.read_parquet(path, glob=False) for checked in files for path in checked.columns)
     check_statistics(root, columns, findings, pictures=False)
     if findings.kept:
         finding = findings.kept[0]

@@ -39,6 +39,7 @@ from openclawbench.release.validate.records.spool import Spool
 from openclawbench.release.writer.jsonl_files import released
 from openclawbench.release.writer.render import MASTER_FILE, ROOT
 from openclawbench.release.writer.second_pass import BOTH_FILE, RAW_FILES, REFERENCE_FILE
+from openclawbench.release.writer.summarize import count, summarize
 from openclawbench.runtime.engines.choice import engine_for
 from openclawbench.runtime.engines.protocol import LostTask
 from openclawbench.storage.temporary_folder import temporary_folder
@@ -95,8 +96,8 @@ class Validation:
         basis = self.basis(records)
         if in_force is not None:
             check_cuts(root, basis, index, derived, in_force, findings)
-        check_numbers(root, models, basis, findings)
-        check_statistics(root, [statistics.collect()] if statistics is not None else [], findings)
+        check_numbers(root, models, summarize(count(basis)).collect(), findings)
+        check_statistics(root, (pl.read_parquet(path, glob=False) for path in statistics), findings)
         if package is not None:
             check_data_package(root, package, inputs, digests, records, in_force, self.passes, findings)
         text = check_released_text(root, (results["text", model].scan for model in models), privacy, findings)
@@ -125,7 +126,7 @@ class Validation:
             results[task.kind, task.model] = result
         return results
 
-    def gathered(self, results: Results, privacy: PrivacyRules) -> tuple[Records, Recomputed, pl.LazyFrame | None]:
+    def gathered(self, results: Results, privacy: PrivacyRules) -> tuple[Records, Recomputed, list[Path]]:
         """The tables of all models, and their findings in the order of models."""
         records, marked = records_in(self.connection), KeyCounts(self.connection, MARKED)
         spools = [Spool(self.scratch, name) for name in ("statistics", "fingerprints", "second")]
@@ -141,7 +142,8 @@ class Validation:
             for spool, files in zip(spools, (result.statistics, result.fingerprints, result.second), strict=True):
                 spool.take(files)
         derived = Recomputed(privacy.marker.partition("{")[0], marked, fingerprints, second)
-        return records, derived, pl.scan_parquet(statistics.files, glob=False) if statistics.files else None
+        statistics.flush()
+        return records, derived, statistics.files
 
     def basis(self, records: Records) -> pl.LazyFrame:
         """LabelBasis of all records."""

@@ -1,6 +1,6 @@
 """Publish: write the release folder of a run beside the current one, check it, and put it in its place."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +38,7 @@ from openclawbench.release.writer.render import LINE_FILES
 from openclawbench.release.writer.second_pass import RAW_FILES, SECOND_NOTICE, SECOND_ROWS
 from openclawbench.release.writer.side_by_side import MakeEngine
 from openclawbench.release.writer.staging_folder import StagingFolder
-from openclawbench.release.writer.steps import ROUNDS, carry_out
+from openclawbench.release.writer.steps import ROUNDS, Checks, carry_out
 from openclawbench.rules.loading.rule_file import rule_path
 from openclawbench.rules.taxonomy import Taxonomy
 from openclawbench.runtime.engines.serial import Serial
@@ -63,14 +63,14 @@ NO_CERTIFICATES: Certificates = {}
 def publish(
     run: Run,
     commands: list[str],
-    check: Callable[[Path], None],
+    checks: Checks,
     verdicts: Sequence[HumanVerdict] = (),
     certificates: Certificates = NO_CERTIFICATES,
     make_engine: MakeEngine = lambda _: Serial(),
 ) -> bool:
     """Write the release folder; false if the release for these keys already exists.
 
-    commands: the commands that make it again; check: raises InvalidRelease for a folder that must not be published;
+    commands: the commands that make it again; checks: what the folder has to pass;
     verdicts: human verdicts on trajectories, which are published beside the labels and change none; certificates: those
     of the judges, which the release quotes; make_engine: gives the engine for so many calls. Raises ReleaseBlocked and
     InvalidRelease; the former release then stays.
@@ -85,7 +85,7 @@ def publish(
     manifest.unlink(missing_ok=True)  # from here to the end no release counts as current
     staging = StagingFolder(run.data)
     scanned.to_redact().write_parquet(staging.scratch / REDACTED)
-    values: dict[str, Any] = {"staging": staging, "scanned": scanned, "verdicts": verdicts, "check": check}
+    values: dict[str, Any] = {"staging": staging, "scanned": scanned, "verdicts": verdicts, "checks": checks}
     values |= {"made_from": origin, "outcomes": outcomes} | rules_and_tables(run)
     values["lines"] = few_files(line_shards(run), staging.scratch, make_engine)
     values = carry_out(ROUNDS, values, staging, make_engine)
@@ -106,11 +106,13 @@ def rules_and_tables(run: Run) -> dict[str, Any]:
         "privacy": PrivacyRules.load(overrides=run.overrides),
         "pieces": plan_pieces(data.scan(LineSize, keys[LineSize]), settings.jsonl_shard_bytes),
         "owed": [*LINE_FILES, *(RAW_FILES if second else ())],
-        "assignments": data.scan(LabelAssignment, keys[LabelAssignment]),
+        "assignments": [data.part(LabelAssignment, shard, key) for shard, key in keys[LabelAssignment].items()],
         "certificates": data.scan(SplitCertificate, keys[SplitCertificate]),
         "counts": data.scan(SummaryCount, keys[SummaryCount]).collect(),
-        "basis": data.scan(LabelBasis, keys[LabelBasis]),
-        "fingerprints": data.scan(Fingerprint, keys[Fingerprint]),
+        "inputs_of_split": [
+            (data.part(LabelBasis, shard, key), data.part(Fingerprint, shard, keys[Fingerprint][shard]))
+            for shard, key in keys[LabelBasis].items()
+        ],
         "references": data.scan(ReferenceLabel, keys[ReferenceLabel]) if second else None,
     }
 

@@ -29,14 +29,13 @@ from openclawbench.release.privacy.policy import RULES_FILE
 from openclawbench.release.privacy.publishing import Scanned
 from openclawbench.release.privacy.rules import PrivacyRules
 from openclawbench.release.record_index import INDEX_FILE, write_index
-from openclawbench.release.record_key import Key
 from openclawbench.release.settings import PublishRules
 from openclawbench.release.statistics.files import DATA, FOLDER, TEXT, statistics_files, statistics_of
 from openclawbench.release.writer.jsonl_files import compress_all
 from openclawbench.release.writer.pieces import WrittenPiece, name_files, write_piece
 from openclawbench.release.writer.provenance import NAME as PACKAGE
 from openclawbench.release.writer.provenance import RULES, data_package, rule_contents
-from openclawbench.release.writer.render import ROOT
+from openclawbench.release.writer.render import MASTER_FILE, ROOT
 from openclawbench.release.writer.second_pass import BOTH_FILE, REFERENCE_FILE, write_second_pass
 from openclawbench.release.writer.side_by_side import Call, MakeEngine, side_by_side
 from openclawbench.release.writer.staging_folder import StagingFolder
@@ -123,36 +122,39 @@ def finish_records(staging: StagingFolder, scanned: Scanned, written: list[Writt
     return WrittenRecords(sorted({of_piece.piece.model for of_piece in written}), scanned.kinds.table())
 
 
-def write_label_files(staging: StagingFolder, assignments: pl.LazyFrame, certificates: pl.LazyFrame) -> None:
+def master_tables(written: list[WrittenPiece]) -> list[str]:
+    """The JSONL files of the master tables."""
+    return [of_piece.piece.name(MASTER_FILE) for of_piece in written]
+
+
+def write_label_files(staging: StagingFolder, assignments: list[Path], certificates: pl.LazyFrame) -> None:
     """The label files of every cut."""
-    write_labels(assignments.sort(TRAJECTORY_KEY).collect(), certificates.collect(), staging)
+    write_labels(assignments, certificates.collect(), staging)
 
 
-def write_human_rows(staging: StagingFolder, verdicts: Sequence[HumanVerdict], assignments: pl.LazyFrame) -> None:
+def write_human_rows(staging: StagingFolder, verdicts: Sequence[HumanVerdict], assignments: list[Path]) -> None:
     """Human verdicts beside the labels."""
     if verdicts:
-        write_human(verdicts, assignments.sort(TRAJECTORY_KEY).collect(), staging)
+        write_human(verdicts, table_of(assignments), staging)
 
 
-def write_second_labels(staging: StagingFolder, references: pl.LazyFrame | None, assignments: pl.LazyFrame) -> None:
+def write_second_labels(staging: StagingFolder, references: pl.LazyFrame | None, assignments: list[Path]) -> None:
     """The labels of the second pass, if there is one."""
     if references is not None:
-        write_second_pass(references.sort(TRAJECTORY_KEY).collect(), assignments.sort(TRAJECTORY_KEY).collect(), staging)
+        by_key, labels = (table.sort(TRAJECTORY_KEY).collect() for table in (references, table_of(assignments)))
+        write_second_pass(by_key, labels, staging)
+
+
+def table_of(parts: list[Path]) -> pl.LazyFrame:
+    """The rows of parts of LabelAssignment."""
+    return pl.scan_parquet(parts, glob=False)
 
 
 def write_record_index(
-    staging: StagingFolder, written: list[WrittenPiece], basis: pl.LazyFrame, fingerprints: pl.LazyFrame
+    staging: StagingFolder, written: list[WrittenPiece], inputs_of_split: list[tuple[Path, Path]]
 ) -> None:
     """The digest of each record's line, and the inputs of its split."""
-    digests: dict[Key, str] = {}
-    redacted: set[Key] = set()
-    for of_piece in written:
-        for model, trajectory, sha256, is_redacted in pl.read_parquet(of_piece.digests, glob=False).iter_rows():
-            digests[model, trajectory] = sha256
-            if is_redacted:
-                redacted.add((model, trajectory))
-    write_index(digests, redacted, basis, fingerprints, staging)
-    staging.close_files()
+    write_index([of_piece.digests for of_piece in written], inputs_of_split, staging)
 
 
 def write_summaries(staging: StagingFolder, records: WrittenRecords, counts: pl.DataFrame) -> None:
@@ -186,9 +188,24 @@ def write_statistics(staging: StagingFolder, settings: PublishRules) -> None:
         staging.write(name, content)
 
 
-def check_files(staging: StagingFolder, check: Callable[[Path], None]) -> None:
-    """Refuse a release that `validate` would refuse. `check` raises InvalidRelease."""
-    check(staging.root)
+class Checks(NamedTuple):
+    """What a new release has to pass. `of_file`: checks a master table, or a file of one; `of_release`: the whole, with
+    what that gave; it raises InvalidRelease."""
+
+    of_file: Callable[[Path, str, pl.DataFrame, Path], Any]
+    of_release: Callable[[Path, Sequence[Any]], None]
+
+
+def check_records(name: str, staging: StagingFolder, checks: Checks, inputs_of_split: list[tuple[Path, Path]]) -> Any:
+    """Check the records of a master table, or of a file of one."""
+    basis = pl.scan_parquet([path for path, _ in inputs_of_split], glob=False).filter("partial_trial")
+    partial_trials = basis.select(TRAJECTORY_KEY).collect(engine="streaming")
+    return checks.of_file(staging.root, name, partial_trials, staging.scratch)
+
+
+def check_release(staging: StagingFolder, checks: Checks, checked: Sequence[Any]) -> None:
+    """Refuse a release that `validate` would refuse. Raises InvalidRelease."""
+    checks.of_release(staging.root, checked)
 
 
 def compress_lines(staging: StagingFolder, settings: PublishRules) -> None:
@@ -245,19 +262,21 @@ ROUNDS = (
             write_second_labels,
             (f"{REFERENCE_FILE}*", f"{BOTH_FILE}*", "both_high_confidence*.parquet", "paper_cut/both_*.parquet"),
         ),
+        Step(write_input_files, (f"{INPUTS_FILE}*", INPUTS_TABLE), returns="licenses"),
         Step(write_guides, (PublishRules.FILE, Taxonomy.FILE, "prompts/*", RULES_FILE, RULES)),
     ),
     (
         Step(finish_records, returns="records", here=True),
+        Step(master_tables, returns="master_tables", here=True),
         Step(write_summaries, (SUMMARY, f"{ROOT}/*/{MODEL_SUMMARY}"), here=True),
     ),
     (
+        Step(check_records, returns="checked", each="master_tables"),
         Step(write_record_index, (f"{INDEX_FILE}*",)),
-        Step(write_input_files, (f"{INPUTS_FILE}*", INPUTS_TABLE), returns="licenses"),
         Step(write_statistics, (DATA, TEXT, f"{FOLDER}/*")),
     ),
     (Step(compress_lines, here=True),),
-    (Step(check_files), Step(hash_files, returns="digests")),
+    (Step(check_release), Step(hash_files, returns="digests")),
     (Step(write_data_package, (PACKAGE,), returns="digests", here=True),),
     (Step(write_card, (README, CROISSANT), returns="digests"),),
     (Step(write_checksums, (CHECKSUMS,), here=True),),

@@ -50,7 +50,7 @@ def check_cuts(
     try:
         rules = in_force.rules(ReleaseRules)
         assignments, certificates = split_corpus(all_basis, fingerprints_of(derived, index).lazy(), rules)
-        expected = splits(assignments, certificates, rules)
+        expected = splits(assignments.lazy(), certificates, rules)
     except (*CANNOT, *CANNOT_POLARS) as error:
         cause = str(error).partition("\n")[0] or type(error).__name__
         findings.add("splits", SPLITS_FILE, f"cannot be recomputed: {cause}")

@@ -2,7 +2,7 @@
 
 import io
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +45,7 @@ from openclawbench.tables.record import Keyed
 from openclawbench.tables.schema import empty, from_columns, schema
 
 
-def check_statistics(root: Path, records: list[pl.DataFrame], findings: Findings, pictures: bool = True) -> None:
+def check_statistics(root: Path, records: Iterable[pl.DataFrame], findings: Findings, pictures: bool = True) -> None:
     """Every number, line and (where `pictures`) picture, beside what the files give. `records`: `columns_of` the
     released lines."""
     published = read_statistics(root, findings)
@@ -73,7 +73,7 @@ def columns_of(lines: Sequence[Line[Master]]) -> pl.DataFrame:
     return from_columns(values, kinds).select(record_columns(COLUMNS))
 
 
-def corpus_of_lines(root: Path, records: list[pl.DataFrame]) -> Corpus:
+def corpus_of_lines(root: Path, records: Iterable[pl.DataFrame]) -> Corpus:
     """The corpus for the statistics, from the JSONL files only; the writer reads Parquet."""
     labels = [
         label_columns(jsonl(root / f"{folder}silver_{side}_labels.jsonl", LabelRow), cut, side)

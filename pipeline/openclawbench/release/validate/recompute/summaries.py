@@ -6,10 +6,10 @@ import polars as pl
 
 from openclawbench.release.validate.compare import compare_file
 from openclawbench.release.validate.findings import Findings
-from openclawbench.release.writer.summarize import count, summarize, summary_files
+from openclawbench.release.writer.summarize import summary_files
 
 
-def check_numbers(root: Path, models: list[str], basis: pl.LazyFrame, findings: Findings) -> None:
-    """A finding for each number of a summary that differs from the recomputed one. `basis`: LabelBasis."""
-    for name, content in summary_files(summarize(count(basis)).collect(), models).items():
+def check_numbers(root: Path, models: list[str], counts: pl.DataFrame, findings: Findings) -> None:
+    """A finding for each number of a summary that differs from the recomputed one. `counts`: SummaryCount."""
+    for name, content in summary_files(counts, models).items():
         compare_file(root, name, "numbers", content, findings, unreadable="file_missing", counted="numbers")
