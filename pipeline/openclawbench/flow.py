@@ -5,7 +5,7 @@ On the right: the table or section of the paper that defines it.
 """
 
 from openclawbench.construct.align import align
-from openclawbench.construct.coverage import coverage
+from openclawbench.construct.coverage import coverage, matches
 from openclawbench.construct.describe.describe import describe
 from openclawbench.construct.fuse import fuse
 from openclawbench.construct.normalize.normalize import normalize
@@ -37,7 +37,8 @@ FLOW: list[Stage] = [
     summary,  #   how the run went: errors, cost, behaviour
     align,  #     one tool name and category across source models                              T10
     fuse,  #      trajectory + oracle outcome                                                   T11
-    coverage,  #  which sessions and oracle rows matched                                        C.1
+    matches,  #   which sessions and oracle rows of a shard matched                             C.1
+    coverage,  #  their counts, and the rows that no session got                                C.1
     slice,  #     process-risk score and risk slice                                             T12, T13
     onset,  #     where unreliable execution may begin                                          T15
     packet,  #    the judge's input; and Evidence: the same without oracle and risk             T16, T23

@@ -15,7 +15,7 @@ from openclawbench.storage.data_folder import DataFolder
 pytestmark = pytest.mark.slow
 
 # Stages that come before the first one that reads risk.toml, or beside it.
-BEFORE_RISK = {"normalize", "fingerprint", "describe", "summary", "align", "fuse", "coverage"}
+BEFORE_RISK = {"normalize", "fingerprint", "describe", "summary", "align", "fuse", "matches", "coverage"}
 
 
 def stamps(data: Path) -> dict[str, int]:

@@ -4,19 +4,22 @@ import os
 import signal
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from child import EXAMPLE, Ended, Ran, Started, call, few_shards, files, start, temporary
+from dying import STAGES, Dying
 from fussy import fussy
 
 from openclawbench.construct.normalize.normalize import normalize
 from openclawbench.errors import StageFailed
-from openclawbench.flow import FLOW
+from openclawbench.flow import FLOW, stages_up_to
 from openclawbench.fulltax.rules_judge import RulesJudge
 from openclawbench.intake.intake import take_in
 from openclawbench.runtime.engines.processes import Processes
-from openclawbench.runtime.engines.protocol import Engine
+from openclawbench.runtime.engines.protocol import Engine, unheard
 from openclawbench.runtime.engines.serial import Serial
 from openclawbench.runtime.run import Run, rounds
 from openclawbench.storage.data_folder import DataFolder
@@ -118,6 +121,28 @@ def test_a_killed_worker_changes_nothing(serial: Path, small: Ran, tmp_path: Pat
     assert parts(data) == parts(serial)
     assert files(data / "release") == files(serial / "release")
     assert temporary(data) == []
+
+
+class Deadly(Processes):
+    """Two processes, one of which is killed at each stage that waits for every shard."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(2)
+        self.folder = folder
+
+    def run(self, function: Any, tasks: Any, begun: Any = unheard) -> Iterator[Any]:
+        return super().run(Dying(function.__self__, self.folder).carry_out, tasks, begun)
+
+
+def test_a_worker_killed_at_a_stage_over_all_shards_changes_nothing(serial: Path, small: Ran, tmp_path: Path) -> None:
+    data, deaths = DataFolder(few_shards(tmp_path / "data", 7)), tmp_path / "deaths"
+    deaths.mkdir()
+    intake = take_in(data, small.raw, EXAMPLE / "oracle", save=True)
+    run = Run(data, intake, RulesJudge(), lambda _: Deadly(deaths))
+    assert {str(report.failed) for report in run.update(stages_up_to("release"), lambda *_: None)} == {"{}"}
+    assert {path.name for path in deaths.iterdir()} == set(STAGES)
+    assert parts(data.root) == parts(serial)
+    assert temporary(data.root) == []
 
 
 @pytest.mark.parametrize("engine", [Serial(), Processes(2)], ids=lambda one: one.name)

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from child import EXAMPLE, ROOT, Started, call, few_shards, files, spoil, start, temporary
 from conftest import Ran
+from dying import STAGES
 
 from openclawbench.runtime.engines.protocol import LostTask
 from openclawbench.runtime.engines.ray_core import GONE, RayCore
@@ -66,11 +67,15 @@ def serial(small: Ran, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return data
 
 
+def parts(data: Path) -> dict[str, bytes]:
+    """Every part of every table."""
+    return {name: content for name, content in files(data / "work").items() if name.endswith(".parquet")}
+
+
 def same(data: Path, serial: Path) -> None:
     for folder in (data, serial):
         assert temporary(folder) == []
-    parts = {name: content for name, content in files(data / "work").items() if name.endswith(".parquet")}
-    assert parts == {name: content for name, content in files(serial / "work").items() if name.endswith(".parquet")}
+    assert parts(data) == parts(serial)
     assert files(data / "release") == files(serial / "release")
 
 
@@ -107,6 +112,41 @@ def test_the_bytes_are_those_of_one_process_also_when_a_worker_is_killed(
     ended = child.wait()
     assert ended.status == 0 and killed, ended.err
     same(data, serial)
+
+
+DEADLY = """
+import sys
+from pathlib import Path
+from dying import Dying
+from openclawbench.flow import stages_up_to
+from openclawbench.fulltax.rules_judge import RulesJudge
+from openclawbench.intake.intake import take_in
+from openclawbench.runtime.engines.ray_core import RayCore
+from openclawbench.runtime.run import Run
+from openclawbench.storage.data_folder import DataFolder
+
+address, root, raw, oracle, deaths = sys.argv[1:]
+
+class Deadly(RayCore):
+    def run(self, function, tasks, begun):
+        return super().run(Dying(function.__self__, Path(deaths)).carry_out, tasks, begun)
+
+data = DataFolder(Path(root))
+run = Run(data, take_in(data, Path(raw), Path(oracle), save=True), RulesJudge(), lambda _: Deadly(2, address))
+print([report.failed for report in run.update(stages_up_to("release"), lambda *_: None) if report.failed])
+"""
+
+
+def test_a_worker_killed_at_a_stage_over_all_shards_changes_nothing(
+    address: str, serial: Path, small: Ran, tmp_path: Path
+) -> None:
+    data, deaths = few_shards(tmp_path / "data", SHARDS), tmp_path / "deaths"
+    deaths.mkdir()
+    command = [sys.executable, "-c", DEADLY, address, data, small.raw, EXAMPLE / "oracle", deaths]
+    done = subprocess.run(command, env=os.environ | ENV, capture_output=True, text=True, timeout=2 * PATIENCE)
+    assert done.stdout.splitlines()[-1:] == ["[]"], done.stderr
+    assert {path.name for path in deaths.iterdir()} == set(STAGES)
+    assert parts(data) == parts(serial)
 
 
 def test_a_failing_shard_is_listed_and_the_others_go_on(address: str, serial: Path, small: Ran, tmp_path: Path) -> None:

@@ -6,10 +6,12 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
+from openclawbench.construct.coverage import coverage, matches
+from openclawbench.records.oracle import Fused, OracleRow, SourceOutcome
 from openclawbench.records.packet import EventTypeCounts
 from openclawbench.records.release import LabelBasis
 from openclawbench.release.writer.summarize import count, summarize
-from openclawbench.tables.schema import from_records
+from openclawbench.tables.schema import conform, empty, from_records
 
 TIERS = ["high_confidence_accepted", "accepted_repaired", "baseline_accepted", "review_or_unresolved"]
 row = st.fixed_dictionaries(
@@ -42,3 +44,67 @@ def test_the_sums_of_shards_are_the_counts_of_the_whole(rows: list[tuple[int, di
     assert summed.equals(count(pl.concat(tables)).collect())
     trajectories = summed.filter(pl.col("group") == "totals", pl.col("name") == "trajectories")
     assert trajectories["count"].sum() == len(rows)
+
+
+SUBSETS = st.sampled_from([None, "simple", "rest"])
+outcome_row = st.fixed_dictionaries(
+    {
+        "subset": SUBSETS,
+        "sessions_named": st.integers(0, 2),
+        "unjoined": st.sampled_from([None, None, "no_manifest_row"]),
+        "at": st.sets(st.integers(0, 2), min_size=1),
+    }
+)
+session = st.fixed_dictionaries(
+    {
+        "at": st.integers(0, 2),
+        "subset": SUBSETS,
+        "oracle_match": st.sampled_from(["matched", "duplicate_rows", "contradiction", "unmatched"]),
+        "oracle_outcome": st.sampled_from([None, "pass", "fail"]),
+        "rows": st.sets(st.integers(0, 5)),
+        "aside": st.sets(st.integers(0, 5)),
+    }
+)
+
+
+@given(st.lists(outcome_row, max_size=6), st.lists(session, max_size=8))
+def test_sessions_and_rows_meet_alike_in_shards_and_in_one(
+    rows: list[dict[str, Any]], sessions: list[dict[str, Any]]
+) -> None:
+    """A row may be in several shards, met in one of them and in no other."""
+    blank = {"source_model": "m", "status": "scored", "flags": [], "by_session_id": False}
+    oracle = [{**blank, **row, "row_id": f"f:{n}", "shards": len(row["at"])} for n, row in enumerate(rows)]
+    fused = [
+        {
+            **one,
+            "source_model": "m",
+            "trajectory_id": str(number),
+            "oracle": {**blank, "status": "not_scored" if one["oracle_outcome"] is None else "scored"},
+            "oracle_rows": [f"f:{n}" for n in sorted(one["rows"]) if n < len(rows) and one["at"] in rows[n]["at"]],
+            "oracle_rows_set_aside": [
+                f"f:{n}" for n in sorted(one["aside"] - one["rows"]) if n < len(rows) and one["at"] in rows[n]["at"]
+            ],
+        }
+        for number, one in enumerate(sessions)
+    ]
+    shards = [
+        ([one for one in fused if one["at"] == shard], [row for row in oracle if shard in row["at"]])
+        for shard in range(3)
+    ]
+    whole = met([(fused, [row | {"shards": 1} for row in oracle])])
+    assert met(shards) == whole
+    assert sum(row["oracle_rows"] for row in whole[0]) == len(rows)
+    assert sum(row["sessions"] for row in whole[0]) == len(sessions)
+
+
+def met(shards: list[tuple[list[dict[str, Any]], list[dict[str, Any]]]]) -> list[list[dict[str, Any]]]:
+    """Coverage and UnmatchedRow of these shards."""
+    tables = [
+        matches(from_records(fused, Fused).lazy(), from_records(rows, OracleRow).lazy(), empty(SourceOutcome).lazy())
+        for fused, rows in shards
+    ]
+    counts, _, opened = (
+        pl.concat(conform(table.collect(), record) for table in some)
+        for some, record in zip(zip(*tables, strict=True), matches.writes, strict=True)
+    )
+    return [table.collect().to_dicts() for table in coverage(counts.lazy(), opened.lazy())]

@@ -254,7 +254,8 @@ def reading(raw: Raw, entries: list[RawEntry]) -> Callable[[str], tuple[bytes | 
 
 
 def spread(rows: list[Row], column: str, places: Places, shards: int) -> dict[int, list[Row]]:
-    """Rows go where the sessions they may join are; a row that names no session here goes by its own hash."""
+    """Rows go where the sessions they may join are; a row that names no session here goes by its own hash. `shards` of
+    a row says how many places that are."""
     rows_by_model: dict[int, list[Row]] = defaultdict(list)
     for row in rows:
         model, name = row["source_model"], row[column] or ""
@@ -263,6 +264,7 @@ def spread(rows: list[Row], column: str, places: Places, shards: int) -> dict[in
             at.update(places.get((model, f"id:{row['session_id']}"), ()))
         for shard in at or {shard_of(f"{model}\0{name}", shards)}:
             rows_by_model[shard].append(row)
+        row["shards"] = len(at) or 1
     return rows_by_model
 
 

@@ -48,6 +48,7 @@ class OracleRow(OracleRecord):
     sessions_named: int
     by_session_id: bool
     unjoined: str | None
+    shards: int
 
 
 class OracleCategory(Record):
@@ -152,6 +153,26 @@ class Coverage(Record):
     set_aside_rows: int
 
 
+class ShardCoverage(Coverage):
+    """What one shard adds to Coverage: its sessions, and the oracle rows that no other shard has."""
+
+
+class OpenRow(Record):
+    """An oracle row of which no session of a shard has the outcome, or that several shards have."""
+
+    source_model: str
+    subset: str | None
+    row_id: str
+    native_session_basename: str | None
+    session_id: str | None
+    task_id: str | None
+    sessions_named: int
+    unjoined: str | None
+    shards: int
+    set_aside: bool | None
+    met: str | None
+
+
 class UnmatchedRow(Record):
     """An oracle row whose outcome no trajectory has, and why."""
 
@@ -181,6 +202,8 @@ SourceOutcomes = Annotated[pl.LazyFrame, SourceOutcome]
 OracleRows = Annotated[pl.LazyFrame, OracleRow]
 FusedTrajectories = Annotated[pl.LazyFrame, Fused]
 EventDescriptors = Annotated[pl.LazyFrame, EventDescriptor]
+ShardCoverages = Annotated[pl.LazyFrame, ShardCoverage]
+OpenRows = Annotated[pl.LazyFrame, OpenRow]
 UnmatchedRows = Annotated[pl.LazyFrame, UnmatchedRow]
 Coverages = Annotated[pl.LazyFrame, Coverage]
 Contradictions = Annotated[pl.LazyFrame, Contradiction]

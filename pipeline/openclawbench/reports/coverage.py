@@ -9,7 +9,7 @@ from openclawbench.reports import plots
 from openclawbench.reports.counting import share
 from openclawbench.reports.section import Report, Row, Section, Tables
 from openclawbench.reports.settings import EvidenceReportRules
-from openclawbench.tables.record import Record
+from openclawbench.tables.record import TRAJECTORY_KEY, Record
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -162,7 +162,7 @@ def contradictions(tables: Tables) -> Section:
             "error_type": "its error",
             "source_path": "the evaluator's file that it comes from",
         },
-        rows=tables(Contradiction).collect().to_dicts(),
+        rows=tables(Contradiction).sort(*TRAJECTORY_KEY, "row_id").collect().to_dicts(),
     )
 
 

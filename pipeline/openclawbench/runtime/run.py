@@ -8,7 +8,7 @@ are known before anything is computed, and a shard goes through its stages witho
 import hashlib
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import polars as pl
@@ -35,11 +35,12 @@ from openclawbench.runtime.shard_task import (
     StageTask,
     load,
 )
-from openclawbench.runtime.stage import Stage
+from openclawbench.runtime.stage import PARTITIONS, Stage
 from openclawbench.storage.data_folder import DataFolder, part_name, read_json, write_json
 from openclawbench.tables.record import Record
 from openclawbench.tables.schema import schema
 
+PARTITION_WORK = 32  # how much more the stages of a shard do for each raw byte than one over partitions (measured)
 LISTED = 10  # failed shards of a stage that are named where the run ends
 
 
@@ -187,10 +188,14 @@ class Run:
                 produced = {record for link in links.get(chain, ()) for record in link.stage.writes}
                 if all(record in produced or not lacking[record] & keys.keys() for record, keys in inputs.items()):
                     links.setdefault(chain, []).append(StageTask(stage, key, inputs))
-        return [
-            ShardTask(shard, tuple(owed), self.intake.only(shard) if isinstance(shard, int) else self.intake)
-            for (shard, _), owed in links.items()
-        ]
+        return [ShardTask(shard, tuple(owed), self.entering(shard)) for (shard, _), owed in links.items()]
+
+    def entering(self, shard: Shard) -> Intake:
+        """What enters a shard; nothing where no shard is worked on. A partition is as much work as some bytes of it."""
+        if isinstance(shard, int):
+            return self.intake.only(shard)
+        sizes = {} if shard == ALL else {-1: self.intake.size() // PARTITIONS // PARTITION_WORK}
+        return replace(self.intake.only(-1), sizes=sizes)
 
     def lacking(self, record: type[Record]) -> set[Shard]:
         """The shards that lack a table's part."""
