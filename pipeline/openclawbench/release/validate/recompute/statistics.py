@@ -81,7 +81,7 @@ def corpus_of_lines(root: Path, records: list[pl.DataFrame]) -> Corpus:
     ]
     pool = jsonl(root / POOL_FILE, PoolRow)
     human = None
-    if released(root / HUMAN_FILE) is not None:
+    if released(root / HUMAN_FILE):
         human = jsonl(root / HUMAN_FILE, HumanAudited).select(HUMAN_COLUMNS)
     return Corpus(corpus_records(records, COLUMNS), pl.concat(labels), pool, both_sure(root), human)
 
