@@ -16,9 +16,10 @@ from openclawbench.release.human_audited import HUMAN_ROWS
 from openclawbench.release.labels.leakage import NORMAL
 from openclawbench.release.settings import Dataset, PublishRules
 from openclawbench.release.statistics.corrected_gap import gap_sentence
-from openclawbench.release.writer.jsonl_files import CODECS, form
+from openclawbench.release.writer.jsonl_files import CODECS, LISTING, form
 from openclawbench.release.writer.provenance import AS_STATED, CODE_LICENSE
 from openclawbench.release.writer.provenance import NAME as PACKAGE
+from openclawbench.release.writer.render import ROOT
 from openclawbench.release.writer.second_pass import guide
 from openclawbench.rules.taxonomy import Taxonomy
 
@@ -30,6 +31,11 @@ FORMS = {  # ending of the JSONL files -> what the list of files says of it
         for codec in CODECS
     },
 }
+DIVIDED = (
+    f"The JSONL files of a large source model are divided: `master_table_all.jsonl` into "
+    f"`master_table_all-00000-of-00002.jsonl` and so on, all tables at the same trajectories. `{LISTING}` beside them "
+    "has the rows, bytes, and first and last trajectory of each.\n\n"
+)
 CANNOT_SCORE = "holds no anomalous record: it cannot score a detector, and an F1 on it means nothing."
 MODEL_HEADER = [
     *("source model", "trajectories", "steps", "accepted", "repaired", "baseline", "in review"),
@@ -65,7 +71,7 @@ def card(root: Path, facts: Facts, loadable: list[Config], rules: PublishRules, 
         publisher=publisher(rules.dataset),
         citation=citation(rules.dataset),
         licences=licences(rules.dataset) + licences_of_inputs(root),
-        jsonl=FORMS[form(root)],
+        jsonl=FORMS[form(root)] + (DIVIDED if any(root.glob(f"{ROOT}/*/{LISTING}")) else ""),
         second_rows=second.rows + (HUMAN_ROWS if facts["human"] else ""),
         human=human(facts["human"]),
         second_notice=second.notice,

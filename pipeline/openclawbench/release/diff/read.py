@@ -13,7 +13,7 @@ from openclawbench.errors import UnreadableInput
 from openclawbench.release.card.configs import models_of
 from openclawbench.release.record_key import Key
 from openclawbench.release.release_folder import refuse_other_folder
-from openclawbench.release.writer.jsonl_files import open_lines, released
+from openclawbench.release.writer.jsonl_files import open_lines, place_of, released
 from openclawbench.release.writer.render import MASTER_FILE, ROOT
 
 
@@ -94,7 +94,7 @@ def records(root: Path) -> Iterator[Line]:
 
 def lines(path: Path) -> Iterator[Line]:
     """Lines of one file. Raises UnreadableInput with the line number if a line is not valid or not in order."""
-    if released(path) is None:
+    if not released(path):
         raise UnreadableInput(f"{path}: a release owes this file. Check the release with `openclawbench validate`.")
     former: Key | None = None
     with open_lines(path) as file:
@@ -126,4 +126,5 @@ def joined(first: Iterator[One], second: Iterator[One]) -> Iterator[tuple[One | 
 
 def unreadable(path: Path, number: int, fault: str) -> UnreadableInput:
     """The error for a line."""
-    return UnreadableInput(f"{path}: line {number}: {fault}. Check the release with `openclawbench validate`.")
+    file, line = place_of(path, number)
+    return UnreadableInput(f"{file}: line {line}: {fault}. Check the release with `openclawbench validate`.")

@@ -169,7 +169,7 @@ def label_columns(rows: pl.DataFrame, cut: str, side: str) -> pl.DataFrame:
 
 def both_sure(root: Path) -> int | None:
     """Number of lines of both_high_confidence.jsonl; null without a second pass."""
-    if released(root / BOTH_FILE) is None:
+    if not released(root / BOTH_FILE):
         return None
     with open_lines(root / BOTH_FILE) as file:
         return sum(1 for _ in file)

@@ -10,6 +10,7 @@ WHAT_TO_DO = {  # check -> what its findings mean and what to do
     "splits": "The stage split divides the released records differently. Release again; never edit label files.",
     "record_index": "A record's line is not the one that was released. Download the file again, or release again.",
     "rules": "Rules, their digests and their copies must agree. Release again; never edit rules in a release.",
+    "listing": "jsonl_files.json must list the files of the model's tables. Download both again, or release again.",
     "inputs": "Each record has one input; each input has a record or a reason. Release again from all raw files.",
     "checksum": "The file differs from the one that was published. Download it again.",
     "file_missing": "The copy is incomplete. Download the file again, or release again.",

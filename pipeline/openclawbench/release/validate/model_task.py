@@ -9,6 +9,7 @@ from openclawbench.records.datapackage import MadeFrom
 from openclawbench.release.privacy.detect import Detector
 from openclawbench.release.privacy.rules import PrivacyRules
 from openclawbench.release.privacy.scan import TextScan
+from openclawbench.release.validate.files.divided_tables import check_divided
 from openclawbench.release.validate.files.parquet_tables import check_parquet_tables
 from openclawbench.release.validate.files.released_text import scan_model
 from openclawbench.release.validate.findings import Findings
@@ -64,6 +65,7 @@ def carry_out(task: ModelTask) -> ModelResult:
     result = ModelResult()
     if task.kind == "parquet":
         check_parquet_tables(task.root, task.model, result.findings)
+        check_divided(task.root, task.model, result.findings)
     elif task.kind == "text":
         result.scan = scan_model(task.root, task.model, Detector(task.privacy))
     else:

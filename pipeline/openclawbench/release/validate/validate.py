@@ -5,6 +5,7 @@ record stands in temporary files, so that memory does not grow with it.
 """
 
 import sqlite3
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ from openclawbench.release.validate.files.checksums import check_checksums
 from openclawbench.release.validate.files.data_package import Inputs, check_data_package, read_package
 from openclawbench.release.validate.files.folder_contents import check_forms, check_known, check_links
 from openclawbench.release.validate.files.released_text import check_released_text, rules_of
-from openclawbench.release.validate.findings import Findings
+from openclawbench.release.validate.findings import Finding, Findings
 from openclawbench.release.validate.labels.human_audited import check_human
 from openclawbench.release.validate.labels.label_files import check_labels
 from openclawbench.release.validate.labels.second_pass import check_second_pass
@@ -36,7 +37,7 @@ from openclawbench.release.validate.records.key_tables import KeyCounts, opened
 from openclawbench.release.validate.records.record_digest import Records, records_in
 from openclawbench.release.validate.records.record_index import check_index, index_in, read_index
 from openclawbench.release.validate.records.spool import Spool
-from openclawbench.release.writer.jsonl_files import released
+from openclawbench.release.writer.jsonl_files import place_of, released
 from openclawbench.release.writer.render import MASTER_FILE, ROOT
 from openclawbench.release.writer.second_pass import BOTH_FILE, RAW_FILES, REFERENCE_FILE
 from openclawbench.release.writer.summarize import count, summarize
@@ -102,6 +103,7 @@ class Validation:
             check_data_package(root, package, inputs, digests, records, in_force, self.passes, findings)
         text = check_released_text(root, (results["text", model].scan for model in models), privacy, findings)
         check_described(root, digests, text.table(), findings)
+        findings.kept = [in_its_file(root, finding) for finding in findings.kept]
         return findings
 
     def results(self, in_force: RulesInForce | None, privacy: PrivacyRules) -> Results:
@@ -117,8 +119,8 @@ class Validation:
             "passes": tuple(self.passes),
         }
         tasks = [ModelTask(kind=kind, model=model, **shared) for kind in KINDS for model in self.models]
-        sizes = [released(self.root / ROOT / model / MASTER_FILE) for model in self.models]
-        engine = engine_for("auto", self.workers, len(tasks), sum(path.stat().st_size for path in sizes if path))
+        files = [path for model in self.models for path in released(self.root / ROOT / model / MASTER_FILE)]
+        engine = engine_for("auto", self.workers, len(tasks), sum(path.stat().st_size for path in files))
         results: Results = {}
         for task, result in engine.run(carry_out, tasks):
             if isinstance(result, LostTask):
@@ -151,6 +153,14 @@ class Validation:
         while some := [record.basis for _, record in islice(rows, RECORDS_AT_ONCE)]:
             spool.add(from_records(some, LabelBasis))
         return spool.scan(empty(LabelBasis))
+
+
+def in_its_file(root: Path, finding: Finding) -> Finding:
+    """A finding with the file and line that it is in, if its table is divided into several files."""
+    if finding.line is None:
+        return finding
+    path, line = place_of(root / finding.file, finding.line)
+    return replace(finding, file=path.relative_to(root).as_posix(), line=line)
 
 
 def passes_of(root: Path) -> list[int]:

@@ -1,7 +1,9 @@
-"""JSONL files of a release, plain or compressed: the same lines give the same bytes, and reading takes either name."""
+"""JSONL files of a release: the lines of a table, in one file or divided into several, plain or compressed. The same
+lines give the same bytes, and reading by the table's name takes any of these forms."""
 
 import gzip
 import io
+import re
 import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -11,26 +13,100 @@ from typing import Any, BinaryIO, cast
 CODECS = {".gz": "gzip", ".zst": "zstd"}  # ending -> codec
 PLAIN = "plain"
 LEVEL = 6  # of gzip
+LISTING = "jsonl_files.json"  # of a model whose tables are divided: the files of each
+NUMBERED = re.compile(r"(.+)-[0-9]{5}-of-[0-9]{5}(\.jsonl)")  # the name of one of several files
 
 
-def released(path: Path) -> Path | None:
-    """The file of this name, or its compressed form; null if neither exists."""
+def released(path: Path) -> list[Path]:
+    """The files with the lines of a table, which `path` names, in order, plain or compressed: one, or several if the
+    table is divided; empty if there is none."""
+    if single := forms(path):
+        return single[:1]
+    numbered = {name for file in path.parent.glob(f"{path.stem}-*-of-*") if (name := plain_name(file.name))}
+    own = (path.with_name(name) for name in sorted(numbered) if table_of(name) == path.name)
+    return [forms(file)[0] for file in own]
+
+
+def forms(path: Path) -> list[Path]:
+    """The file of this name, and its compressed forms, as far as they exist."""
     names = (path, *(path.with_name(path.name + ending) for ending in CODECS))
-    return next((name for name in names if name.is_file()), None)
+    return [name for name in names if name.is_file()]
+
+
+def plain_name(file: str) -> str:
+    """The name without the ending of a compression."""
+    return next((file.removesuffix(ending) for ending in CODECS if file.endswith(ending)), file)
+
+
+def table_of(file: str) -> str:
+    """The name of the table of which a JSONL file has lines: its own name, without its number if it has one."""
+    return NUMBERED.sub(r"\1\2", file) if NUMBERED.fullmatch(file) else file
 
 
 def open_lines(path: Path) -> BinaryIO:
-    """Open a JSONL file for reading lines. Raises FileNotFoundError if no form of it exists, and OSError, also while
+    """Open a table for reading its lines. Raises FileNotFoundError if no form of it exists, and OSError, also while
     reading, if the compressed data are damaged."""
-    existing = released(path)
-    if existing is None:
+    files = released(path)
+    if not files:
         raise FileNotFoundError(f"{path} is not there")
-    if existing == path:
-        return existing.open("rb")
+    return open_file(files[0]) if len(files) == 1 else cast("BinaryIO", io.BufferedReader(Joined(files), 1 << 20))
+
+
+def open_file(path: Path) -> BinaryIO:
+    """Open one file, decompressed as its ending says."""
+    if path.suffix not in CODECS:
+        return path.open("rb")
     import pyarrow as pa
 
-    stream = pa.CompressedInputStream(pa.OSFile(str(existing)), CODECS[existing.suffix])
+    stream = pa.CompressedInputStream(pa.OSFile(str(path)), CODECS[path.suffix])
     return cast("BinaryIO", io.BufferedReader(stream, 1 << 20))
+
+
+class Joined(io.RawIOBase):
+    """Files read one after the other, as if they were one."""
+
+    def __init__(self, paths: Iterable[Path]) -> None:
+        self.paths = iter(paths)
+        self.stream: io.BufferedReader | None = None
+
+    def readable(self) -> bool:
+        """It is for reading."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Read from the file that is at hand; at its end from the next one."""
+        while True:
+            if self.stream is None:
+                path = next(self.paths, None)
+                if path is None:
+                    return 0
+                self.stream = cast("io.BufferedReader", open_file(path))
+            if count := self.stream.readinto(buffer):
+                return count
+            self.close_stream()
+
+    def close_stream(self) -> None:
+        """Close the file that is open."""
+        if self.stream is not None:
+            self.stream.close()
+            self.stream = None
+
+    def close(self) -> None:
+        """Close the file that is open, and this one."""
+        self.close_stream()
+        super().close()
+
+
+def place_of(path: Path, number: int) -> tuple[Path, int]:
+    """The file that has line `number` of a table, and which of its lines that is."""
+    files = released(path)
+    for file in files if len(files) > 1 else ():
+        with open_file(file) as lines:
+            rows = sum(1 for _ in lines)
+        if number <= rows:
+            return file, number
+        number -= rows
+    return path, number
 
 
 def compress_all(paths: Iterable[Path], codec: str) -> None:
@@ -64,5 +140,5 @@ def compressing(to: Path) -> Iterator[Any]:
 
 def form(root: Path) -> str:
     """The ending of the JSONL files of a release: blank, .gz or .zst."""
-    path = released(root / "silver_train_labels.jsonl")
-    return path.suffix if path is not None and path.suffix in CODECS else ""
+    (path,) = released(root / "silver_train_labels.jsonl") or [root]
+    return path.suffix if path.suffix in CODECS else ""

@@ -6,9 +6,10 @@ shard in memory.
 import hashlib
 import heapq
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
@@ -59,12 +60,12 @@ class JsonlFile:
     first: str | None = None
     last: str | None = None
 
-    def add(self, row: Row) -> None:
-        """Count a line."""
+    def add(self, trajectory: str, size: int) -> None:
+        """Count a line of so many bytes."""
         self.rows += 1
-        self.bytes += len(row.line) + 1
-        self.first = self.first or row.trajectory_id
-        self.last = row.trajectory_id
+        self.bytes += size
+        self.first = trajectory if self.first is None else self.first
+        self.last = trajectory
 
 
 @dataclass
@@ -114,7 +115,7 @@ def write_piece(
     for row in redaction.lines(heapq.merge(*(rows_in(path, piece) for path in lines))):
         for table in row.files:
             staging.append(piece.name(table), row.line)
-            jsonl[table].add(row)
+            jsonl[table].add(row.trajectory_id, len(row.line) + 1)
         if MASTER_FILE in row.files:
             records.append((row.source_model, row.trajectory_id, hashlib.sha256(row.line).hexdigest()))
         parquet.append(row.files, row.line)
@@ -136,6 +137,16 @@ def name_files(staging: StagingFolder, written: Sequence[WrittenPiece]) -> None:
             parts.setdefault(table, []).extend(files)
     for table, files in parts.items():
         name_parts(staging, table, files)
+
+
+def listings(written: Sequence[WrittenPiece]) -> dict[str, dict[str, list[dict[str, Any]]]]:
+    """Model -> table -> its JSONL files in order, of each model whose tables are divided."""
+    models: dict[str, dict[str, list[dict[str, Any]]]] = {}
+    for piece, jsonl in ((of_piece.piece, of_piece.jsonl) for of_piece in written if of_piece.piece.pieces > 1):
+        for table, content in jsonl.items():
+            entry = {"file": Path(piece.name(table)).name, **asdict(content)}
+            models.setdefault(piece.model, {}).setdefault(table, []).append(entry)
+    return models
 
 
 def rows_in(path: Path, piece: Piece | None = None) -> Iterator[Row]:

@@ -109,7 +109,7 @@ def both_side_file(folder: str, side: str) -> str:
 
 def guide(root: Path, first_models: set[str]) -> Guide:
     """The same for the release in `root`. `first_models`: judge_model of the first pass's records."""
-    if released(root / REFERENCE_FILE) is None:
+    if not released(root / REFERENCE_FILE):
         return Guide()
     with open_lines(root / REFERENCE_FILE) as file:
         rows = [json.loads(line) for line in file]

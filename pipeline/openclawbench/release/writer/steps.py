@@ -31,8 +31,8 @@ from openclawbench.release.privacy.rules import PrivacyRules
 from openclawbench.release.record_index import INDEX_FILE, write_index
 from openclawbench.release.settings import PublishRules
 from openclawbench.release.statistics.files import DATA, FOLDER, TEXT, statistics_files, statistics_of
-from openclawbench.release.writer.jsonl_files import compress_all
-from openclawbench.release.writer.pieces import WrittenPiece, name_files, write_piece
+from openclawbench.release.writer.jsonl_files import LISTING, compress_all
+from openclawbench.release.writer.pieces import WrittenPiece, listings, name_files, write_piece
 from openclawbench.release.writer.provenance import NAME as PACKAGE
 from openclawbench.release.writer.provenance import RULES, data_package, rule_contents
 from openclawbench.release.writer.render import MASTER_FILE, ROOT
@@ -115,8 +115,10 @@ class WrittenRecords(NamedTuple):
 
 
 def finish_records(staging: StagingFolder, scanned: Scanned, written: list[WrittenPiece]) -> WrittenRecords:
-    """Name the files that were written piece by piece, and count the finds that are left in them."""
+    """Name and list the files that were written piece by piece, and count the finds that are left in them."""
     name_files(staging, written)
+    for model, tables in listings(written).items():
+        staging.write(f"{ROOT}/{model}/{LISTING}", as_json(tables))
     for of_piece in written:
         scanned.kinds.update(of_piece.change)
     return WrittenRecords(sorted({of_piece.piece.model for of_piece in written}), scanned.kinds.table())
@@ -266,7 +268,7 @@ ROUNDS = (
         Step(write_guides, (PublishRules.FILE, Taxonomy.FILE, "prompts/*", RULES_FILE, RULES)),
     ),
     (
-        Step(finish_records, returns="records", here=True),
+        Step(finish_records, (f"{ROOT}/*/{LISTING}",), returns="records", here=True),
         Step(master_tables, returns="master_tables", here=True),
         Step(write_summaries, (SUMMARY, f"{ROOT}/*/{MODEL_SUMMARY}"), here=True),
     ),

@@ -32,7 +32,7 @@ from openclawbench.release.settings import PublishRules
 from openclawbench.release.statistics.files import DATA, FOLDER, TEXT
 from openclawbench.release.validate.files.checksums import NAME as CHECKSUMS
 from openclawbench.release.validate.findings import Findings
-from openclawbench.release.writer.jsonl_files import CODECS, PLAIN
+from openclawbench.release.writer.jsonl_files import CODECS, LISTING, PLAIN, table_of
 from openclawbench.release.writer.parquet import TABLES
 from openclawbench.release.writer.provenance import NAME as PACKAGE
 from openclawbench.release.writer.provenance import RULES
@@ -44,6 +44,7 @@ from openclawbench.rules.taxonomy import Taxonomy
 
 ENDING = re.compile(rf"(.+\.jsonl)({'|'.join(map(re.escape, CODECS))})?")
 SHARD = re.compile(r"-[0-9]{5}-of-[0-9]{5}\.parquet")
+DIVIDED = (*LINE_FILES, *RAW_FILES)  # tables that may be divided into several files
 MOST_READ = 16_000_000  # bytes of an unknown file that are searched for keys
 PLAIN_NAMES = (
     *(README, CROISSANT, PACKAGE, RULES, INDEX_FILE, PRIVACY, SUMMARY, SPLITS_FILE, DATA, TEXT, CHECKSUMS),
@@ -140,7 +141,7 @@ def names_of(models: list[str]) -> Iterator[str]:
             if folder in CUTS.values():
                 yield typed_file(name)
     for model in models:
-        yield from (f"{ROOT}/{model}/{name}" for name in (*LINE_FILES, *RAW_FILES, MODEL_SUMMARY))
+        yield from (f"{ROOT}/{model}/{name}" for name in (*DIVIDED, MODEL_SUMMARY, LISTING))
 
 
 def is_known(name: str, expected: set[str]) -> bool:
@@ -148,7 +149,8 @@ def is_known(name: str, expected: set[str]) -> bool:
     if name in expected or name.startswith(f"{FOLDER}/"):
         return True
     if match := ENDING.fullmatch(name):
-        return match[1] in expected
+        folder, _, file = match[1].rpartition("/")
+        return match[1] in expected or (f"{folder}/{table_of(file)}" in expected and table_of(file) in DIVIDED)
     shard = SHARD.search(name)
     table = f"{name[: shard.start()]}.jsonl" if shard and shard.end() == len(name) else ""
     return table in expected and table.rpartition("/")[2] in TABLES

@@ -133,14 +133,14 @@ def tolerant_rows(path: Path) -> Iterator[tuple[int, Key, bytes, dict[str, Any]]
 
 def tolerant_lines(path: Path) -> Iterator[tuple[int, bytes]]:
     """(number from 1, line) of a file, up to where it can be read; none if it does not exist."""
-    if released(path) is not None:
+    if released(path):
         with open_lines(path) as file, contextlib.suppress(OSError):
             yield from enumerate(file, start=1)
 
 
 def raw_lines(root: Path, name: str, findings: Findings) -> Iterator[tuple[int, bytes]]:
     """(number from 1, line without its newline) of a file; a finding if the file is missing or cut."""
-    if released(root / name) is None:
+    if not released(root / name):
         findings.add("file_missing", name, "is missing: every release has this file")
         return
     with open_lines(root / name) as file:

@@ -53,7 +53,7 @@ def check_rows(root: Path, name: str, shards: list[Path], findings: Findings) ->
 
 def lines_of(path: Path) -> Iterator[bytes]:
     """Lines without their newline; none if the file does not exist."""
-    if released(path) is not None:
+    if released(path):
         with open_lines(path) as file:
             yield from (line.rstrip(b"\n") for line in file)
 

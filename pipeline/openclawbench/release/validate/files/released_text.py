@@ -50,7 +50,7 @@ def scan_model(root: Path, model: str, detector: Detector) -> TextScan:
     """Finds in the released texts of one model."""
     scan = TextScan()
     for name in (f"{ROOT}/{model}/{file}" for file in SCANNED):
-        if released(root / name) is not None:
+        if released(root / name):
             with contextlib.suppress(OSError):  # the check of its lines reports it
                 scan_file(root, name, detector, scan)
     return scan

@@ -15,7 +15,7 @@ from openclawbench.release.writer.table_writer import typed_file
 
 def check_human(root: Path, records: Records, findings: Findings) -> None:
     """Check the file; nothing to do if it exists neither as JSONL nor as Parquet."""
-    if released(root / HUMAN_FILE) is None and not (root / typed_file(HUMAN_FILE)).is_file():
+    if not released(root / HUMAN_FILE) and not (root / typed_file(HUMAN_FILE)).is_file():
         return
     typed = ParquetRows(root, typed_file(HUMAN_FILE), HumanAudited)
     for line in read_lines(root, HUMAN_FILE, HumanAudited, findings, unique=True):

@@ -126,7 +126,7 @@ def compare_label_rows(
 
 def is_same(path: Path, rows: pl.DataFrame) -> bool:
     """True if a JSONL file holds exactly these rows, as a release writes them; compared some thousands at a time."""
-    if released(path) is None:
+    if not released(path):
         return False
     try:
         with open_lines(path) as file:

@@ -82,7 +82,7 @@ def corpus_of_lines(root: Path, records: Iterable[pl.DataFrame]) -> Corpus:
     ]
     pool = jsonl(root / POOL_FILE, PoolRow)
     human = None
-    if released(root / HUMAN_FILE) is not None:
+    if released(root / HUMAN_FILE):
         human = jsonl(root / HUMAN_FILE, HumanAudited).select(HUMAN_COLUMNS)
     return Corpus(*corpus_records(records, COLUMNS), pl.concat(labels), pool, both_sure(root), human)
 
