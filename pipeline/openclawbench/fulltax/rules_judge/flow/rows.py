@@ -6,18 +6,14 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from openclawbench.fulltax.rules_judge.flow.calls import last_part, named_in, only_path, paths, shell_command, written
-from openclawbench.fulltax.rules_judge.flow.files import WILD
 from openclawbench.fulltax.rules_judge.flow.order import place_in
-from openclawbench.fulltax.rules_judge.flow.values import codes, figure_texts, figures
-from openclawbench.fulltax.rules_judge.replies import REPLY, assertive, reserves
+from openclawbench.fulltax.rules_judge.flow.values import codes, figure_texts
+from openclawbench.fulltax.rules_judge.replies import REPLY, reserves
 from openclawbench.fulltax.rules_judge.trace import Trace
 from openclawbench.fulltax.rules_judge.trigger import Trigger, fire
 from openclawbench.records.packet import EvidenceStep
 
 LEAST_MEMBERS = 4
-MOST_SIBLINGS = 6
-NEAR = 0.005  # two sums are equal but for this
-SIBLING = re.compile(r"(?<![\w/.-])([A-Za-z]{3,}[-_])([A-Za-z]+)(\.[A-Za-z]{2,5})(?![\w.-])")
 LONGEST = 400  # characters of a member: what is longer is not a record
 MARK = re.compile(r"(?<![\w-])[A-Z]{2,12}(?![\w-])")  # a word in capitals: a unit, a zone, a state
 TOKEN = re.compile(r"[^\W_]{3,}|\d+")
@@ -247,50 +243,3 @@ def reckoned_among_read(trace: Trace) -> Iterator[Trigger]:
             cue = trace.quote(step, REPLY, place_in(step, figure))
             yield fire(trace, "reckoned_among_read", step, step, cue, trace.quote(last, REPLY), silent=[(last, REPLY)])
             return
-
-
-def totals_without_a_row(trace: Trace) -> Iterator[Trigger]:
-    """The last line of a written table gives the sum of its rows but for one, which is not a sum itself."""
-    for step, text, _ in commitments(trace):
-        lines = [[numbers for _, numbers in figures(line) if numbers] for line in text.splitlines()]
-        values = [max(own[0]) for own in lines if len(own) == 1]
-        if len(values) <= LEAST_MEMBERS - 1 or any(len(own) > 1 for own in lines):
-            continue
-        *rows, total = values
-        sum_of_rows = sum(rows)
-        left = [value for value in rows if abs(sum_of_rows - value - total) < NEAR]
-        is_subtotal = any(abs(sum(rows[:place]) - value) < NEAR for place, value in enumerate(rows) if place > 1)
-        if left and abs(sum_of_rows - total) >= NEAR and not is_subtotal:
-            yield fire(trace, "total_without_a_row", step, step, trace.quote(step, REPLY))
-            return
-
-
-def siblings_unopened(trace: Trace) -> Iterator[Trigger]:
-    """Of two or more files whose names differ in one word a listing names all; all but one were opened, and the reply
-    speaks of what the user asked of them without a reservation."""
-    for _, reply in trace.replied:
-        before = [step for step in trace.steps if step.step_id < reply.step_id and trace.succeeded(step)]
-        groups: dict[tuple[str, str], set[str]] = {}
-        for step in before:
-            if step.event_type == "inspect":
-                for start, word, end in SIBLING.findall(step.reflection_text or ""):
-                    groups.setdefault((start, end), set()).add(word)
-        groups = {kind: words for kind, words in groups.items() if len(words) > 1}
-        asked = " ".join(named_in(step) for step in before) if groups else ""
-        if not asked or WILD.search(asked):
-            continue
-        request = trace.requests_until(reply)
-        for (start, end), words in groups.items():
-            opened = {word for word in words if f"{start}{word}{end}" in asked}
-            missing = sorted(words - opened)
-            folders = [path.rpartition("/")[0] for path in paths(asked) if last_part(path).startswith(start)]
-            is_asked = start.rstrip("-_s") in request or any(
-                len(folder) > 3 and folder.lower() in request for folder in folders
-            )
-            if len(missing) != 1 or not opened or len(words) > MOST_SIBLINGS or not is_asked:
-                continue
-            if assertive(trace, reply) and not reserves(trace, reply, [missing[0], f"{start}{missing[0]}{end}"]):
-                look = next(step for step in reversed(before) if f"{start}{next(iter(opened))}{end}" in named_in(step))
-                cited = (trace.quote(reply, REPLY), trace.action(look))
-                yield fire(trace, "sibling_never_opened", reply, reply, *cited, silent=[(reply, REPLY)])
-                return
