@@ -3,9 +3,9 @@
 import re
 from collections.abc import Iterator
 
-from openclawbench.fulltax.rules_judge.flow.calls import last_part, named_in, only_path, paths
+from openclawbench.fulltax.rules_judge.flow.calls import SCRIPT, last_part, named_in, only_path, paths
 from openclawbench.fulltax.rules_judge.flow.failures import is_named
-from openclawbench.fulltax.rules_judge.flow.files import SCRIPT, WILD
+from openclawbench.fulltax.rules_judge.flow.files import WILD
 from openclawbench.fulltax.rules_judge.flow.rows import commitments
 from openclawbench.fulltax.rules_judge.flow.values import codes, figure_texts
 from openclawbench.fulltax.rules_judge.replies import REPLY, assertive, reserves
@@ -28,9 +28,9 @@ def unopened_references(trace: Trace) -> Iterator[Trigger]:
         before = [step for step in trace.steps if step.step_id < reply.step_id]
         asked = [named_in(step) for step in before if step.action_kind == "tool_call"]
         if any(WILD.search(words) or RECURSIVE.search(words) for words in asked):
-            continue
+            return
         if any(step.event_type in trace.rules.events.checks and trace.executed(step) for step in before):
-            continue  # a program may have opened it
+            return  # a program may have opened it
         touched = {last_part(path) for words in asked for path in paths(words)}
         for step in before:
             referred = referred_files(trace, step)
@@ -46,11 +46,10 @@ def unopened_references(trace: Trace) -> Iterator[Trigger]:
 def referred_files(trace: Trace, step: EvidenceStep) -> set[str]:
     """Names of files that a document refers to, by name alone: then they lie beside it."""
     text = step.reflection_text or ""
-    path = only_path(step)
-    if step.event_type != "read" or not trace.succeeded(step) or not path or len(text) > LONGEST:
+    if step.event_type != "read" or len(text) > LONGEST or not trace.succeeded(step):
         return set()
-    request = trace.requests_until(step)
-    if not is_named(path, request):
+    path, request = only_path(step), trace.requests_until(step)
+    if not path or not is_named(path, request):
         return set()
     names = {name for name in paths(text) if "." in name and "/" not in name} - {last_part(path)}
     named_by_user = {name for name in names if name.lower() in request}  # it may be there to be written
@@ -60,9 +59,9 @@ def referred_files(trace: Trace, step: EvidenceStep) -> set[str]:
 def checks_against_copies(trace: Trace) -> Iterator[Trigger]:
     """A value stands in two files, a line of a third says that one of them is made from the other, no other source has
     it, and it is passed on as if the one confirmed the other."""
-    for step, text, reply in commitments(trace):
-        before = [other for other in trace.steps if other.step_id < step.step_id and trace.succeeded(other)]
-        shown = [(other, last_part(path)) for other in before if not other.side_effect and (path := only_path(other))]
+    all_shown = [(look, last_part(path)) for look in trace.looks if (path := only_path(look))]
+    for step, text, reply in commitments(trace) if len({name for _, name in all_shown}) > 1 else ():
+        shown = [(look, name) for look, name in all_shown if look.step_id < step.step_id]
         for value in dict.fromkeys([*codes(text), *figure_texts(text)]):
             holds = [(other, name) for other, name in shown if value in (other.reflection_text or "")]
             names = list(dict.fromkeys(name for _, name in holds))

@@ -3,8 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from openclawbench.fulltax.rules_judge.flow.calls import last_part, named_in, paths, shell_command, written
-from openclawbench.fulltax.rules_judge.flow.files import SCRIPT
+from openclawbench.fulltax.rules_judge.flow.calls import last_part, named_in, paths, scripts, shell_command, written
 from openclawbench.fulltax.rules_judge.hits import Hit
 from openclawbench.fulltax.rules_judge.replies import (
     OF_A_SEARCH,
@@ -133,8 +132,7 @@ def checks_of_nothing(trace: Trace) -> Iterator[Trigger]:
             counted = nothing_in(trace, step)
             if counted is None or runs_on_something(trace, steps, step):
                 continue
-            scripts = [last_part(name) for name in SCRIPT.findall(shell_command(step))]
-            if reserves(trace, reply, scripts, [], OF_A_SEARCH):
+            if reserves(trace, reply, scripts(shell_command(step)), [], OF_A_SEARCH):
                 continue
             cited = (trace.quote(step, "reflection_text", counted), trace.action(step), trace.quote(reply, REPLY))
             yield fire(trace, "check_of_nothing", step, reply, *cited, silent=[(reply, REPLY)])
@@ -144,13 +142,11 @@ def checks_of_nothing(trace: Trace) -> Iterator[Trigger]:
 def nothing_in(trace: Trace, step: EvidenceStep) -> Hit | None:
     """Where the output of a script or a test run says that it counted nothing, and files of that kind are there."""
     output = step.reflection_text or ""
-    if not trace.succeeded(step):
+    if not trace.succeeded(step) or ("0 " not in output and "o tests " not in output.lower()):
         return None
     if (match := NOTHING_RUN.search(output)) and trace.find_raw("test_command", step, "action_text"):
         return Hit("runtime", match.start(), match.end(), match.start())
-    if "0 " not in output:
-        return None
-    if not SCRIPT.search(shell_command(step)):
+    if not scripts(shell_command(step)):
         return None
     for match in NOTHING_OF.finditer(output):
         kind = match[1].lower().removesuffix("s")
@@ -168,11 +164,12 @@ def nothing_in(trace: Trace, step: EvidenceStep) -> Hit | None:
 
 def runs_on_something(trace: Trace, steps: Stretch, check: EvidenceStep) -> bool:
     """True if the same script or a test run counts something in another step."""
-    ran = {last_part(name) for name in SCRIPT.findall(shell_command(check))}
+    ran = scripts(shell_command(check))
     tests = trace.find_raw("test_command", check, "action_text") is not None
     for step in steps:
-        same = ran & {last_part(name) for name in SCRIPT.findall(shell_command(step))}
-        same_kind = bool(same) or (tests and trace.find_raw("test_command", step, "action_text") is not None)
+        same_kind = bool(ran & scripts(shell_command(step))) or (
+            tests and trace.find_raw("test_command", step, "action_text") is not None
+        )
         if step is not check and same_kind and trace.succeeded(step) and nothing_in(trace, step) is None:
             return True
     return False

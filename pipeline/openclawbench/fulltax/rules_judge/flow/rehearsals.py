@@ -39,7 +39,11 @@ def rehearsals_told_as_done(trace: Trace) -> Iterator[Trigger]:
 def is_rehearsal(step: EvidenceStep) -> bool:
     """True for a command that changes nothing, by its flag or by what it says."""
     command = shell_command(step)
-    return bool(command) and bool(FLAG.search(command) or OUTPUT.search(step.reflection_text or ""))
+    if not command:
+        return False
+    output = (step.reflection_text or "").lower()
+    is_said = ("dry" in output or "nothing " in output) and OUTPUT.search(output)
+    return bool(is_said) or ("--" in command and FLAG.search(command) is not None)
 
 
 def is_wanted(trace: Trace, step: EvidenceStep, reply: EvidenceStep) -> bool:

@@ -3,6 +3,7 @@ is passed over, and a member that nobody opened."""
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import NamedTuple
 
 from openclawbench.fulltax.rules_judge.flow.calls import last_part, named_in, only_path, paths, shell_command, written
@@ -99,14 +100,13 @@ def tokens(text: str) -> frozenset[str]:
 
 def rows_of_records(trace: Trace) -> list[list[Record]]:
     """Rows of files that were shown one at a time, each with its members in order."""
-    rows: dict[str, dict[str, Record]] = {}
-    for step in trace.steps:
-        if not trace.succeeded(step) or step.side_effect or len(step.reflection_text or "") > LONGEST:
-            continue
-        path = only_path(step)
-        if (kind := DIGITS.sub("#", path)) != path and path not in rows.get(kind, ()):
-            rows.setdefault(kind, {})[path] = record_of(path, step)
-    return [sorted(row.values()) for row in rows.values() if len(row) >= LEAST_MEMBERS]
+    rows: dict[str, dict[str, EvidenceStep]] = {}
+    for look in trace.looks:
+        path = only_path(look) if len(look.reflection_text or "") <= LONGEST else ""
+        if (kind := DIGITS.sub("#", path)) != path:
+            rows.setdefault(kind, {}).setdefault(path, look)
+    long_rows = [row for row in rows.values() if len(row) >= LEAST_MEMBERS]
+    return [sorted(record_of(path, look) for path, look in row.items()) for row in long_rows]
 
 
 def before(row: list[Record], until: EvidenceStep) -> list[Record]:
@@ -115,16 +115,18 @@ def before(row: list[Record], until: EvidenceStep) -> list[Record]:
     return read if len(read) >= LEAST_MEMBERS else []
 
 
-def commitments(trace: Trace) -> Iterator[tuple[EvidenceStep, str, EvidenceStep | None]]:
+@lru_cache(maxsize=1)  # of the trajectory at hand: several mechanisms ask for them
+def commitments(trace: Trace) -> list[tuple[EvidenceStep, str, EvidenceStep | None]]:
     """Every step that writes or closes a stretch, with its text and the last reply of its stretch."""
+    committed: list[tuple[EvidenceStep, str, EvidenceStep | None]] = []
     for stretch in trace.stretches:
         for step in stretch:
-            if step.action_kind == "reply":
-                reply = trace.final_reply(stretch, step)
-                if reply is step:
-                    yield step, step.action_text or "", step
-            elif content := written(step):
-                yield step, content, trace.final_reply(stretch, step)
+            reply = trace.final_reply(stretch, step) if step.action_kind == "reply" or written(step) else None
+            if step.action_kind != "reply" and (content := written(step)):
+                committed.append((step, content, reply))
+            elif reply is step:
+                committed.append((step, step.action_text or "", step))
+    return committed
 
 
 def outliers_passed_over(trace: Trace) -> Iterator[Trigger]:
@@ -194,10 +196,9 @@ def unread_latest(trace: Trace) -> Iterator[Trigger]:
     """Of files named by dates an earlier one was opened, a later one that an output names beside it never, and
     something is written or told."""
     opened: dict[str, EvidenceStep] = {}
-    for step in trace.steps:
-        if trace.succeeded(step) and not step.side_effect:
-            for path in paths(named_in(step)):
-                opened |= dict.fromkeys(ISO_DATE.findall(last_part(path)), step)
+    for look in trace.looks:
+        for path in paths(named_in(look)):
+            opened |= dict.fromkeys(ISO_DATE.findall(last_part(path)), look)
     if not opened:
         return
     for step, _, reply in commitments(trace):

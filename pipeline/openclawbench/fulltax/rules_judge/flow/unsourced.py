@@ -92,7 +92,7 @@ def place_of(step: EvidenceStep, value: Unsourced) -> Hit | None:
 
 def closing_reply(trace: Trace, step: EvidenceStep) -> EvidenceStep | None:
     """The last reply of a step's stretch."""
-    stretch = next(run for run in trace.stretches if step in run)
+    stretch = trace.stretch_of(step)
     return trace.final_reply(stretch, step)
 
 
@@ -104,7 +104,7 @@ def shows_something(step: EvidenceStep) -> bool:
 def open_failure(trace: Trace, until: EvidenceStep) -> EvidenceStep | None:
     """The last failed call since the user's turn that no later call made up for. One that shows nothing makes up for a
     failed look where nothing is reported, not where a value is."""
-    stretch = next(run for run in trace.stretches if until in run)
+    stretch = trace.stretch_of(until)
     before = [step for step in stretch if step.step_id < until.step_id]
     for place in range(len(before) - 1, -1, -1):
         failure = before[place]
