@@ -23,8 +23,8 @@ def parts_of(message: Message) -> tuple[list[Block], str | None, str | None, lis
         if block.type == "toolCall":
             calls.append(block)
         elif block.type == "text":
-            thought, said = without_thought(block.text or "")
-            texts.append(said)
+            thought, rest = without_thought(block.text or "")
+            texts.append(rest)
             thinking += [thought] if thought else []
         elif block.type == "thinking":
             thinking.append(block.thinking or "")
