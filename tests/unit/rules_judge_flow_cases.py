@@ -446,27 +446,6 @@ FLOW: dict[str, tuple[Evidence, Evidence, str, str | None, int, int]] = {
         1,
         2,
     ),
-    "running_job_told_as_done": (
-        evidence(
-            call(
-                "inspect", 'process {"action": "poll"}', tool_name="process", reflection_text="Process still running."
-            ),
-            reply("All done: the photos are now in the store, every one of them."),
-        ),
-        evidence(
-            call(
-                "inspect", 'process {"action": "poll"}', tool_name="process", reflection_text="Process still running."
-            ),
-            call(
-                "inspect", 'process {"action": "poll"}', tool_name="process", reflection_text="Process exited with 0."
-            ),
-            reply("All done: the photos are now in the store, every one of them."),
-        ),
-        "weak_evidence_commitment",
-        "parallel_coordination_breakdown",
-        1,
-        2,
-    ),
     "doubt_then_write": (
         evidence(write("gate.txt", "Code of the gate: blue", thinking="I do not know the code, I am guessing.")),
         evidence(

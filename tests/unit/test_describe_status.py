@@ -245,6 +245,16 @@ def test_json_that_a_tool_makes_itself_says_how_its_call_ended() -> None:
     assert set(ended(OWN_JSON, '{"status": "error", "error": "it broke"}').values()) == {"error"}
 
 
+def test_an_answer_within_an_answer_may_say_that_it_is_not_ok() -> None:
+    update = {"ok": True, "result": {"ok": False, "result": {"status": "error", "before": {"version": "3.1"}}}}
+    deeper = {"ok": True, "result": {"ok": True, "result": {"ok": False, "message": "the disk is full"}}}
+    fine = {"ok": True, "result": {"ok": True, "version": "3.2"}}
+    data = {"result": {"ok": False, "name": "a sensor"}}  # nothing says that this is an answer
+    results = [update, deeper, fine, data]
+    steps = apart(*(call("gateway", {"action": "update.run"}, json.dumps(result), result) for result in results))
+    assert [step["tool_status"] for step in steps] == ["error", "error", "ok", "ok"]
+
+
 def test_json_that_names_the_tool_is_its_own() -> None:
     for tool in ("read", "read_file", "view_file"):
         body = json.dumps({"status": "error", "tool": tool, "error": "ENOENT: no such file or directory"})

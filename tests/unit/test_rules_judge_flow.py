@@ -18,9 +18,7 @@ CASES = FLOW | ROWS
 THINKS = {"one_of_several_given", "doubt_then_write"}  # mechanisms that read the agent's thinking
 SAID = {  # mechanisms that rest on what a reply claims, or on a name in it
     "rehearsal_told_as_done",
-    "running_job_told_as_done",
     "named_thing_never_seen",
-    "other_member_looked_at",
 }
 ORDER_ALONE = {  # mechanisms that need no word of a reply
     "value_written_before_source",
@@ -31,8 +29,6 @@ ORDER_ALONE = {  # mechanisms that need no word of a reply
     "result_of_before_change",
     "figure_left_out",
     "unsaved_work_discarded",
-    "total_without_a_row",
-    "words_written_before_source",
 }
 
 

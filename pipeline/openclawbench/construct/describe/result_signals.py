@@ -36,6 +36,8 @@ class Body(msgspec.Struct):
     error: Any = None
     message: Any = None
     reason: Any = None
+    ok: Any = None
+    result: msgspec.Raw = msgspec.Raw()
 
 
 DECODE_BODY = msgspec.json.Decoder(Body).decode
@@ -131,6 +133,7 @@ def read_body(text: str) -> tuple[Any, ...]:
     error = body.error
     if isinstance(error, dict):
         error = error.get("message") or error.get("error") or error.get("code")
+    error = error or refusal_within(body)
     return (
         str(body.status) if isinstance(body.status, str | int) and not isinstance(body.status, bool) else None,
         body.exitCode if isinstance(body.exitCode, int) and abs(body.exitCode) < 2**31 else None,
@@ -140,6 +143,20 @@ def read_body(text: str) -> tuple[Any, ...]:
         str(error) if isinstance(error, str | int) and error and not isinstance(error, bool) else None,
         next((value for value in (body.message, body.reason) if isinstance(value, str) and value), None),
     )
+
+
+def refusal_within(body: Body) -> str | None:
+    """What an answer says that is not ok although the one around it is: {"ok": true, "result": {"ok": false, …}}."""
+    while isinstance(body.ok, bool) and bytes(body.result):
+        try:
+            inner = DECODE_BODY(body.result)
+        except msgspec.MsgspecError:
+            return None
+        if inner.ok is False:
+            texts = (inner.error, inner.message, inner.reason)
+            return next((text for text in texts if isinstance(text, str) and text), str(bytes(body.result), "utf-8"))
+        body = inner
+    return None
 
 
 def reports(texts: pl.Series, rules: ReportRules) -> pl.DataFrame:

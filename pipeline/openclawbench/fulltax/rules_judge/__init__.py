@@ -19,13 +19,14 @@ detectors/
   parallel_coordination_breakdown   T17, absorbed: a failed call to another agent under a success claim
   recovery                          whether a later step recovered from a failure
 flow/                               mechanisms that follow values, files, failures and jobs through the steps:
-  provenance, derivation, values    where figures come from, and what follows from them
-  unsourced, memory, addends        values that nothing holds, that memory alone holds, that a computation leaves out
-  failures, partial                 sources that were not reached, and results that are there in part
-  files, order                      files left out or read in part; checks and results older than a change
-  jobs, waiting, rehearsals         open jobs, acts that did not wait, rehearsals told as done
-  rivals, choice, doubts            one of several given or changed, doubts that are gone when it is written
   calls                             what a call is about
+  provenance, derivation, values    where figures come from, and what follows from them
+  unsourced, memory                 values that nothing holds, or that memory alone holds
+  failures, partial                 sources that were not reached, and results that are there in part
+  files, rows, looks                files left out or read in part, members of rows, looks that missed what counts
+  order                             checks and results older than a change
+  jobs, waiting, rehearsals         open jobs, acts that did not wait, rehearsals told as done
+  choice, doubts                    one of several given or changed, doubts that are gone when it is written
 replies                             whether a reply commits, hedges, discloses or asks
 trace                               a trajectory as detectors read it; hits: where a pattern occurs in a text
 """

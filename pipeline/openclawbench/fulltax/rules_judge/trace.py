@@ -45,6 +45,15 @@ class Trace:
             runs[-1].append(step)
         return runs
 
+    def stretch_of(self, step: EvidenceStep) -> list[EvidenceStep]:
+        """The run of steps that a step belongs to."""
+        return self.stretches_by_id[step.step_id]
+
+    @cached_property
+    def stretches_by_id(self) -> dict[int, list[EvidenceStep]]:
+        """Number of a step -> the run of steps that it belongs to."""
+        return {step.step_id: stretch for stretch in self.stretches for step in stretch}
+
     @cached_property
     def turn_texts(self) -> dict[int, str]:
         """What each user turn says, lower case."""
@@ -94,7 +103,18 @@ class Trace:
 
     def succeeded(self, step: EvidenceStep) -> bool:
         """A tool call that ended ok and was not shown to have failed later."""
-        return step.action_kind == "tool_call" and step.tool_status == "ok" and step.step_id not in self.failures
+        return step.step_id in self.successes
+
+    @cached_property
+    def successes(self) -> frozenset[int]:
+        """Numbers of the steps that succeeded."""
+        calls = (step for step in self.steps if step.action_kind == "tool_call" and step.tool_status == "ok")
+        return frozenset(step.step_id for step in calls) - self.failures
+
+    @cached_property
+    def looks(self) -> list[EvidenceStep]:
+        """Calls that succeeded and changed nothing."""
+        return [step for step in self.steps if step.step_id in self.successes and not step.side_effect]
 
     def executed(self, step: EvidenceStep) -> bool:
         """A tool call that ran, whatever became of it."""

@@ -9,7 +9,7 @@ from openclawbench.fulltax.rules_judge.detectors.premature_external_write import
 from openclawbench.fulltax.rules_judge.detectors.state_contamination import contaminated_state
 from openclawbench.fulltax.rules_judge.detectors.weak_evidence_commitment import weak_evidence
 from openclawbench.fulltax.rules_judge.detectors.write_under_unresolved_ambiguity import ambiguities
-from openclawbench.fulltax.rules_judge.flow.choice import unfounded_acts, unfounded_choices
+from openclawbench.fulltax.rules_judge.flow.choice import unfounded_choices
 from openclawbench.fulltax.rules_judge.flow.doubts import (
     contradictions_passed_over,
     doubts_written,
@@ -25,8 +25,6 @@ from openclawbench.fulltax.rules_judge.flow.files import (
 )
 from openclawbench.fulltax.rules_judge.flow.looks import (
     checks_against_copies,
-    other_copies_checked,
-    other_members_looked_at,
     unopened_references,
     unseen_members,
 )
@@ -36,18 +34,15 @@ from openclawbench.fulltax.rules_judge.flow.partial import (
     checks_of_nothing,
     failed_parts,
     leftovers_used,
-    runs_short_of_end,
 )
-from openclawbench.fulltax.rules_judge.flow.rehearsals import rehearsals_told_as_done, unfinished_jobs
+from openclawbench.fulltax.rules_judge.flow.rehearsals import rehearsals_told_as_done
 from openclawbench.fulltax.rules_judge.flow.rows import (
     left_out_figures,
     outliers_passed_over,
     reckoned_among_read,
-    siblings_unopened,
-    totals_without_a_row,
     unread_latest,
 )
-from openclawbench.fulltax.rules_judge.flow.unsourced import values_without_source, words_before_source
+from openclawbench.fulltax.rules_judge.flow.unsourced import values_without_source
 from openclawbench.fulltax.rules_judge.flow.waiting import unanswered_questions, unawaited_jobs, unfinished_progress
 from openclawbench.fulltax.rules_judge.trace import Trace
 from openclawbench.fulltax.rules_judge.trigger import Trigger
@@ -80,7 +75,6 @@ DETECTORS: tuple[Callable[[Trace], Iterator[Trigger]], ...] = (
     unfounded_choices,
     doubts_written,
     rehearsals_told_as_done,
-    unfinished_jobs,
     values_from_memory,
     outliers_passed_over,
     unread_latest,
@@ -89,16 +83,9 @@ DETECTORS: tuple[Callable[[Trace], Iterator[Trigger]], ...] = (
     checks_against_copies,
     unseen_members,
     reckoned_among_read,
-    totals_without_a_row,
-    siblings_unopened,
-    unfounded_acts,
     one_of_two_told,
     contradictions_passed_over,
     unfinished_progress,
-    other_copies_checked,
-    other_members_looked_at,
-    runs_short_of_end,
-    words_before_source,
 )
 
 

@@ -1,6 +1,7 @@
 """What the blocks of an OpenClaw message say: texts, calls, images as placeholders, details without long strings."""
 
 import json
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -8,6 +9,7 @@ from openclawbench.sources.io.content_text import image_placeholder
 from openclawbench.sources.openclaw.dialect import CALL_BLOCKS, as_call, image_source
 from openclawbench.sources.openclaw.records import Block, Message, blocks_of
 
+THOUGHT = re.compile(r"\s*<(think|thinking)>\s*(.*?)\s*</\1>\s*", re.DOTALL)  # of models without a field for it
 RESULT_BLOCKS = ("text", "image")
 
 
@@ -21,7 +23,9 @@ def parts_of(message: Message) -> tuple[list[Block], str | None, str | None, lis
         if block.type == "toolCall":
             calls.append(block)
         elif block.type == "text":
-            texts.append(block.text or "")
+            thought, rest = without_thought(block.text or "")
+            texts.append(rest)
+            thinking += [thought] if thought else []
         elif block.type == "thinking":
             thinking.append(block.thinking or "")
         elif block.type in CALL_BLOCKS:
@@ -29,6 +33,12 @@ def parts_of(message: Message) -> tuple[list[Block], str | None, str | None, lis
         else:
             unknown.append(block.type)
     return calls, joined_lines(thinking), joined_lines(texts), unknown
+
+
+def without_thought(text: str) -> tuple[str | None, str]:
+    """What a text thinks at its beginning, in a tag that the runtime takes out before it shows the text, and the rest."""
+    match = THOUGHT.match(text) if "<think" in text else None
+    return (match[2], text[match.end() :]) if match else (None, text)
 
 
 def texts_of(message: Message) -> list[str]:

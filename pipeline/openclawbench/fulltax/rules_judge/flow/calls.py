@@ -12,6 +12,9 @@ PATH = re.compile(
     r"(?<![\w/.@:-])(?:~?/)?(?:[\w.@-]+/)*[\w@-][\w.@-]*\.[A-Za-z][A-Za-z0-9]{0,5}(?![\w/(])"
     r"|(?<![\w/.@:-])(?:[\w.@-]+/)+[\w.@-]+(?![\w/(])"
 )
+SCRIPT = re.compile(
+    r"(?:^|[;&|]\s*)(?:(?:ba|z)?sh|python3?|node|ruby|perl|make -f)?\s*((?:[\w.-]+/)*[\w-]+\.(?:sh|py|js|rb|pl))\b"
+)
 NUMBERED = re.compile(r"(.*?)(\d{1,3})([^/\d]*)")
 CONTENTS = ("content", "newText", "new_string", "new_str", "text", "patch", "input", "body", "message")
 KEPT = 1024  # calls whose parsed arguments and paths are kept: most sessions have fewer
@@ -92,6 +95,12 @@ def only_path(step: EvidenceStep) -> str:
     """The path that a call names; empty if it names none, or several."""
     named = paths(named_in(step))
     return next(iter(named)) if len(named) == 1 else ""
+
+
+@lru_cache(maxsize=KEPT)
+def scripts(command: str) -> frozenset[str]:
+    """File names of the scripts that a command runs."""
+    return frozenset(last_part(name) for name in SCRIPT.findall(command)) if command else frozenset()
 
 
 def last_part(path: str) -> str:

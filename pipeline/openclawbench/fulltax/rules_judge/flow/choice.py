@@ -14,8 +14,6 @@ from openclawbench.records.packet import EvidenceStep
 
 LONGEST = 400  # characters of a record: what is longer is not a record
 OLD = ("oldText", "old_string", "old_str", "oldString")
-MOST_LINES = 40
-KEY = re.compile(r"\d")
 TOKEN = re.compile(r"[^\W_]{3,}(?:-\d+)?|\d{2,}")
 
 
@@ -59,61 +57,6 @@ def unfounded_choices(trace: Trace) -> Iterator[Trigger]:
                 quiet = [(reply, REPLY)] if reply is not None else []
                 yield fire(trace, "one_of_several_changed", change, change, *cited, silent=quiet)
                 return
-
-
-def unfounded_acts(trace: Trace) -> Iterator[Trigger]:
-    """A command or a message names one of several entries of an output that fit the user's words alike, and what tells
-    them apart stands nowhere else."""
-    for stretch in trace.stretches:
-        for act in stretch:
-            is_act = act.side_effect and trace.succeeded(act) and not list(replaced_texts(arguments(act)))
-            if not is_act or act.event_type == "state_write" or was_asked(trace, act):
-                continue
-            choice = entries_of(trace, act)
-            if choice is None:
-                continue
-            chosen, rivals = choice
-            reply = trace.final_reply(stretch, act)
-            if reply is not None and reserves(
-                trace, reply, tokens(" ".join(rival.text for rival in rivals)), chosen.tokens
-            ):
-                continue
-            if any(not is_told(trace, act, chosen, rival) for rival in rivals):
-                cited = (trace.action(act), trace.quote(chosen.step, "reflection_text"))
-                quiet = [(reply, REPLY)] if reply is not None else []
-                yield fire(trace, "one_of_several_acted_on", act, act, *cited, silent=quiet)
-                return
-
-
-def entries_of(trace: Trace, act: EvidenceStep) -> tuple[Entry, list[Entry]] | None:
-    """The line of an output that an act names by its key, and the lines beside it that fit the user's words alike."""
-    asked = tokens(trace.requests_until(act))
-    named = tokens(shell_command(act) or " ".join(map(str, arguments(act).values())))
-    if not any(KEY.search(token) for token in named - asked):
-        return None
-    later = " ".join(step.action_text or "" for step in trace.steps if step is not act and step.side_effect).lower()
-    for step in trace.steps:
-        if step.step_id >= act.step_id:
-            return None
-        if not trace.succeeded(step) or step.side_effect or LISTING.match(shell_command(step)):
-            continue
-        lines = (step.reflection_text or "").splitlines()
-        entries = (
-            [Entry(line, "", step) for line in lines if 0 < len(line) <= LONGEST] if len(lines) <= MOST_LINES else []
-        )
-        for chosen in entries:
-            alike = fitting(chosen, entries, asked, least=2)
-            keys = frozenset(token for token in chosen.tokens if KEY.search(token)) - asked
-            if (
-                len(alike) == 1
-                and keys & named
-                and not (keys & alike[0].tokens)
-                and not alike[0].tokens & named - chosen.tokens
-            ):
-                rival_keys = [token for token in alike[0].tokens - chosen.tokens if KEY.search(token)]
-                if rival_keys and not any(token in later for token in rival_keys):
-                    return chosen, alike
-    return None
 
 
 def was_asked(trace: Trace, change: EvidenceStep) -> bool:

@@ -3,7 +3,15 @@
 import re
 from collections.abc import Iterator
 
-from openclawbench.fulltax.rules_judge.flow.calls import NUMBERED, last_part, named_in, paths, shell_command, written
+from openclawbench.fulltax.rules_judge.flow.calls import (
+    NUMBERED,
+    last_part,
+    named_in,
+    paths,
+    scripts,
+    shell_command,
+    written,
+)
 from openclawbench.fulltax.rules_judge.hits import Hit, stands_in
 from openclawbench.fulltax.rules_judge.replies import OF_A_SEARCH, REPLY, assertive, reserves
 from openclawbench.fulltax.rules_judge.trace import Trace
@@ -13,25 +21,23 @@ from openclawbench.records.packet import EvidenceStep
 LEAST_READ = 3  # files of a row before a gap in it says something
 MOST_MISSING = 2
 WILD = re.compile(r"[\w./-]*[*?\[{][^\s'\";|]*")
-MORE_LINES = re.compile(r"\[(\d+) more lines in file")  # the runtime's words
+MORE = "more lines in file"  # the runtime's words
+MORE_LINES = re.compile(rf"\[(\d+) {MORE}")
 CODE_FILE = re.compile(r"\.(?:py|[cm]?[jt]sx?|go|rs|rb|php|java|kt|swift|c|cc|cpp|h|cs|sh|sql|vue)$")
 COUNT = re.compile(r"\s*(?:[\w./-]+:)?\d+(?: [\w./-]+)?\s*")  # a line of what wc and grep -c put out
 LAST_END = 1  # the runtime counts what follows the last line end as a line
 MOST_COUNTS = 20  # lines
 SHORT_REST = 200  # lines: what is longer is mostly read in part with reason
-SCRIPT = re.compile(
-    r"(?:^|[;&|]\s*)(?:(?:ba|z)?sh|python3?|node|ruby|perl|make -f)?\s*((?:[\w.-]+/)*[\w-]+\.(?:sh|py|js|rb|pl))\b"
-)
 Row = tuple[str, str]  # of file names: what is before and after the number
 
 
 def skipped_members(trace: Trace) -> Iterator[Trigger]:
     """Of a row of numbered files all but one or two were read, and the reply speaks of them without a reservation."""
-    for _, reply in trace.replied:
-        before = [step for step in trace.steps if step.step_id < reply.step_id]
-        for row, read in rows_read(trace, before).items():
-            missing = known_numbers(trace, row, before) - read.keys()
-            is_gap = len(read) >= LEAST_READ and 0 < len(missing) <= MOST_MISSING and not taken_whole(row, before)
+    for reply, rows in rows_at_replies(trace):
+        before = [step for step in trace.steps if step.step_id < reply.step_id] if rows else []
+        for row, read in rows.items():
+            missing = known_numbers(trace, row, before) - read.keys() if len(read) >= LEAST_READ else set()
+            is_gap = 0 < len(missing) <= MOST_MISSING and not taken_whole(row, before)
             names = [f"{last_part(row[0])}{number}{row[1]}" for number in missing]
             if is_gap and not reserves(trace, reply, names, missing) and assertive(trace, reply):
                 last = max(read.values(), key=lambda step: step.step_id)
@@ -40,15 +46,19 @@ def skipped_members(trace: Trace) -> Iterator[Trigger]:
                 break
 
 
-def rows_read(trace: Trace, steps: list[EvidenceStep]) -> dict[Row, dict[str, EvidenceStep]]:
-    """Row of numbered files -> number -> the step that read the file."""
+def rows_at_replies(trace: Trace) -> Iterator[tuple[EvidenceStep, dict[Row, dict[str, EvidenceStep]]]]:
+    """Every last reply, with the rows of numbered files that were read before it: row -> number -> the look. The rows
+    grow from reply to reply."""
     rows: dict[Row, dict[str, EvidenceStep]] = {}
-    for step in steps:
-        if trace.succeeded(step) and not step.side_effect:
-            for path in paths(named_in(step)):
+    place = 0
+    for _, reply in trace.replied:
+        while place < len(trace.looks) and trace.looks[place].step_id < reply.step_id:
+            look = trace.looks[place]
+            for path in paths(named_in(look)):
                 if match := NUMBERED.fullmatch(path):
-                    rows.setdefault((match[1], match[3]), {})[match[2]] = step
-    return rows
+                    rows.setdefault((match[1], match[3]), {})[match[2]] = look
+            place += 1
+        yield reply, rows
 
 
 def known_numbers(trace: Trace, row: Row, steps: list[EvidenceStep]) -> set[str]:
@@ -70,8 +80,7 @@ def taken_whole(row: Row, steps: list[EvidenceStep]) -> bool:
 
 def members_from_elsewhere(trace: Trace) -> Iterator[Trigger]:
     """A row of numbered files is read in one folder, and one number of it only in another."""
-    for _, reply in trace.replied:
-        rows = rows_read(trace, [step for step in trace.steps if step.step_id < reply.step_id])
+    for reply, rows in rows_at_replies(trace):
         for (start, end), read in rows.items():
             if len(read) < LEAST_READ or "/" not in start:
                 continue
@@ -89,6 +98,8 @@ def members_from_elsewhere(trace: Trace) -> Iterator[Trigger]:
 
 def parts_read(trace: Trace) -> Iterator[Trigger]:
     """A file of a folder or name that the user gave was shown in part by the runtime, and its rest was never read."""
+    if not any(MORE in (look.reflection_text or "") for look in trace.looks):
+        return
     for stretch, reply in trace.replied:
         before = [step for step in stretch if step.step_id < reply.step_id]
         for path, (step, rest) in unfinished_reads(trace, before).items():
@@ -143,17 +154,17 @@ def stale_checks(trace: Trace) -> Iterator[Trigger]:
         steps = [step for step in stretch if step.step_id < reply.step_id]
         tells_of_tests = trace.find("test_passed", reply, REPLY) is not None
         for place, check in enumerate(steps):
-            scripts = named_scripts(trace, check)
+            named = named_scripts(trace, check)
             is_test = tells_of_tests and trace.succeeded(check) and runs_tests(trace, check)
-            changed = changes(trace, steps[place + 1 :]) if scripts or is_test else []
-            if not changed or not (is_code(changed[-1]) if is_test else about(changed[-1], check, scripts)):
+            changed = changes(trace, steps[place + 1 :]) if named or is_test else []
+            if not changed or not (is_code(changed[-1]) if is_test else about(changed[-1], check, named)):
                 continue
             after = [step for step in steps if step.step_id > changed[-1].step_id]
             ran = (
-                (is_test and runs_tests(trace, step)) or any(name in shell_command(step) for name in scripts)
+                (is_test and runs_tests(trace, step)) or any(name in shell_command(step) for name in named)
                 for step in after
             )
-            if not any(ran) and not reserves(trace, reply, scripts, [], OF_A_SEARCH):
+            if not any(ran) and not reserves(trace, reply, named, [], OF_A_SEARCH):
                 cited = (trace.action(changed[-1]), trace.quote(reply, REPLY), trace.action(check))
                 yield fire(trace, "check_before_last_change", changed[-1], reply, *cited, silent=[(reply, REPLY)])
                 return
@@ -178,16 +189,15 @@ def named_scripts(trace: Trace, step: EvidenceStep) -> set[str]:
     """Scripts that a successful call runs and that the user named."""
     if not trace.succeeded(step):
         return set()
-    ran = {match[1] for match in SCRIPT.finditer(shell_command(step))}
-    request = trace.requests_until(step)
-    return {last_part(name) for name in ran if last_part(name).lower() in request}
+    ran = scripts(shell_command(step))
+    return {name for name in ran if name.lower() in trace.requests_until(step)} if ran else set()
 
 
-def about(change: EvidenceStep, check: EvidenceStep, scripts: set[str]) -> bool:
+def about(change: EvidenceStep, check: EvidenceStep, ran: set[str]) -> bool:
     """True if what was changed lies beside the script, or is named in the check or its output; not the script."""
     changed = paths(named_in(change))
     text = f"{check.action_text} {check.reflection_text}"
-    if any(last_part(path) in scripts for path in changed):
+    if any(last_part(path) in ran for path in changed):
         return False
     folders = {path.rpartition("/")[0] for path in paths(shell_command(check))}
     return any(last_part(path) in text or path.rpartition("/")[0] in folders for path in changed)

@@ -1,11 +1,11 @@
-"""Looks that missed what counts: a file that a source names, a thing of the request, another one, a copy."""
+"""Looks that missed what counts: a file that a source names, a thing of the request, an independent source."""
 
 import re
 from collections.abc import Iterator
 
-from openclawbench.fulltax.rules_judge.flow.calls import last_part, named_in, only_path, paths, shell_command, written
+from openclawbench.fulltax.rules_judge.flow.calls import SCRIPT, last_part, named_in, only_path, paths
 from openclawbench.fulltax.rules_judge.flow.failures import is_named
-from openclawbench.fulltax.rules_judge.flow.files import SCRIPT, WILD
+from openclawbench.fulltax.rules_judge.flow.files import WILD
 from openclawbench.fulltax.rules_judge.flow.rows import commitments
 from openclawbench.fulltax.rules_judge.flow.values import codes, figure_texts
 from openclawbench.fulltax.rules_judge.replies import REPLY, assertive, reserves
@@ -13,9 +13,6 @@ from openclawbench.fulltax.rules_judge.trace import Trace
 from openclawbench.fulltax.rules_judge.trigger import Trigger, fire
 from openclawbench.records.packet import EvidenceStep
 
-MEMBER = re.compile(
-    r"(?<![\w.-])([a-z]{2,}[a-z_-]*[-_ ]?)(\d{1,4})(?![\w-]|\.\d)"
-)  # a name with a number: larch-04, room 7
 LISTING = ("inspect", "query")  # what they show is not looked at yet
 LONGEST = 800  # characters of a document: a longer one refers to much that a task has no need of
 RECURSIVE = re.compile(r"(?:^|\s)(?:-\w*[rR]\w*|find|rg|tree|\.)(?:\s|$)")
@@ -31,9 +28,9 @@ def unopened_references(trace: Trace) -> Iterator[Trigger]:
         before = [step for step in trace.steps if step.step_id < reply.step_id]
         asked = [named_in(step) for step in before if step.action_kind == "tool_call"]
         if any(WILD.search(words) or RECURSIVE.search(words) for words in asked):
-            continue
+            return
         if any(step.event_type in trace.rules.events.checks and trace.executed(step) for step in before):
-            continue  # a program may have opened it
+            return  # a program may have opened it
         touched = {last_part(path) for words in asked for path in paths(words)}
         for step in before:
             referred = referred_files(trace, step)
@@ -49,11 +46,10 @@ def unopened_references(trace: Trace) -> Iterator[Trigger]:
 def referred_files(trace: Trace, step: EvidenceStep) -> set[str]:
     """Names of files that a document refers to, by name alone: then they lie beside it."""
     text = step.reflection_text or ""
-    path = only_path(step)
-    if step.event_type != "read" or not trace.succeeded(step) or not path or len(text) > LONGEST:
+    if step.event_type != "read" or len(text) > LONGEST or not trace.succeeded(step):
         return set()
-    request = trace.requests_until(step)
-    if not is_named(path, request):
+    path, request = only_path(step), trace.requests_until(step)
+    if not path or not is_named(path, request):
         return set()
     names = {name for name in paths(text) if "." in name and "/" not in name} - {last_part(path)}
     named_by_user = {name for name in names if name.lower() in request}  # it may be there to be written
@@ -63,9 +59,9 @@ def referred_files(trace: Trace, step: EvidenceStep) -> set[str]:
 def checks_against_copies(trace: Trace) -> Iterator[Trigger]:
     """A value stands in two files, a line of a third says that one of them is made from the other, no other source has
     it, and it is passed on as if the one confirmed the other."""
-    for step, text, reply in commitments(trace):
-        before = [other for other in trace.steps if other.step_id < step.step_id and trace.succeeded(other)]
-        shown = [(other, last_part(path)) for other in before if not other.side_effect and (path := only_path(other))]
+    all_shown = [(look, last_part(path)) for look in trace.looks if (path := only_path(look))]
+    for step, text, reply in commitments(trace) if len({name for _, name in all_shown}) > 1 else ():
+        shown = [(look, name) for look, name in all_shown if look.step_id < step.step_id]
         for value in dict.fromkeys([*codes(text), *figure_texts(text)]):
             holds = [(other, name) for other, name in shown if value in (other.reflection_text or "")]
             names = list(dict.fromkeys(name for _, name in holds))
@@ -103,68 +99,3 @@ def unseen_members(trace: Trace) -> Iterator[Trigger]:
                     trace, "named_thing_never_seen", reply, reply, trace.quote(reply, REPLY), silent=[(reply, REPLY)]
                 )
                 return
-
-
-def other_members_looked_at(trace: Trace) -> Iterator[Trigger]:
-    """The user names one member of a row, calls name only another one, and the reply speaks of the first."""
-    for _, reply in trace.replied:
-        told_members = members(reply.action_text or "")
-        wanted = {stem: asked for stem, asked in members(trace.requests_until(reply)).items() if stem in told_members}
-        before = [step for step in trace.steps if step.step_id < reply.step_id and step.action_kind == "tool_call"]
-        calls = [named_in(step) for step in before] if wanted else []
-        if not calls or any(WILD.search(call) for call in calls):
-            continue
-        named_members = members("\n".join(calls))
-        seen_members = members(
-            "\n".join(step.reflection_text or "" for step in before if step.event_type not in LISTING)
-        )
-        for stem, asked in wanted.items():
-            others = named_members.get(stem, set()) - asked
-            is_unseen = (
-                len(asked) == 1
-                and others
-                and not asked & (named_members.get(stem, set()) | seen_members.get(stem, set()))
-            )
-            if not is_unseen or told_members.get(stem) != asked or not assertive(trace, reply):
-                continue
-            if not reserves(trace, reply, [f"{stem}{number}" for number in others]):
-                look = next(step for step in reversed(before) if others & members(named_in(step)).get(stem, set()))
-                cited = (trace.quote(reply, REPLY), trace.action(look))
-                yield fire(trace, "other_member_looked_at", reply, reply, *cited, silent=[(reply, REPLY)])
-                return
-
-
-def members(text: str) -> dict[str, set[int]]:
-    """Members of rows that a text names: what is before the number -> the numbers."""
-    numbers_by_stem: dict[str, set[int]] = {}
-    for stem, number in MEMBER.findall(text.lower()):
-        numbers_by_stem.setdefault(stem.rstrip(), set()).add(int(number))
-    return numbers_by_stem
-
-
-def other_copies_checked(trace: Trace) -> Iterator[Trigger]:
-    """A file is written, and what runs afterwards is given the file of the same name in another folder alone."""
-    for stretch, reply in trace.replied:
-        steps = [step for step in stretch if step.step_id < reply.step_id]
-        changes = [step for step in steps if step.side_effect and written(step) and trace.succeeded(step)]
-        for change in changes[-1:]:
-            path = only_path(change)
-            later = [step for step in steps if step.step_id > change.step_id and trace.succeeded(step)]
-            calls = "\n".join(step.action_text or "" for step in later)
-            for step in later if path else ():
-                others = {
-                    other
-                    for other in paths(shell_command(step))
-                    if last_part(other) == last_part(path) and "/" in other
-                }
-                is_run = step.event_type in trace.rules.events.checks and not step.side_effect
-                elsewhere = bool(others) and "/" in path and not any(same(path, other) for other in others)
-                if is_run and elsewhere and path not in calls and not reserves(trace, reply, others):
-                    cited = (trace.action(step), trace.action(change), trace.quote(reply, REPLY))
-                    yield fire(trace, "other_copy_checked", step, reply, *cited, silent=[(reply, REPLY)])
-                    return
-
-
-def same(first: str, second: str) -> bool:
-    """True if one path may be the end of the other."""
-    return first.endswith(second) or second.endswith(first)

@@ -32,7 +32,7 @@ def values_from_memory(trace: Trace) -> Iterator[Trigger]:
             if not holds or text in trace.requests_until(step) or not all(map(is_memory, holds)):
                 continue
             unopened = unopened_files(trace, before, step)
-            reply = trace.final_reply(next(run for run in trace.stretches if step in run), step)
+            reply = trace.final_reply(trace.stretch_of(step), step)
             if not unopened or (reply is not None and reserves(trace, reply, unopened, [text])):
                 continue
             cited = (trace.quote(step, REPLY), trace.action(holds[0]))

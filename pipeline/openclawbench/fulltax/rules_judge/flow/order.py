@@ -4,8 +4,7 @@ import re
 from collections.abc import Iterator
 
 from openclawbench.fulltax.rules_judge.detectors.recovery import bare
-from openclawbench.fulltax.rules_judge.flow.calls import last_part, named_in, paths, shell_command, written
-from openclawbench.fulltax.rules_judge.flow.files import SCRIPT
+from openclawbench.fulltax.rules_judge.flow.calls import last_part, named_in, paths, scripts, shell_command, written
 from openclawbench.fulltax.rules_judge.flow.provenance import committed
 from openclawbench.fulltax.rules_judge.hits import Hit
 from openclawbench.fulltax.rules_judge.replies import REPLY
@@ -29,8 +28,9 @@ def broken_orders(trace: Trace) -> Iterator[Trigger]:
     """A program always does one thing before another with each of several operands, and with one of them it does the
     second thing first: the agent acts, and only then does with it what it did before every other such act."""
     firsts: dict[tuple[str, str], dict[str, EvidenceStep]] = {}  # program and verb -> operand -> its first step
-    for step in trace.steps:
-        if trace.succeeded(step) and (ran := verb_of(trace, step)):
+    commands = [step for step in trace.steps if trace.succeeded(step) and shell_command(step)]
+    for step in commands if len(commands) > 2 * LEAST_KEPT else ():
+        if ran := verb_of(trace, step):
             program, verb, operand = ran
             firsts.setdefault((program, verb), {}).setdefault(operand, step)
     for (program, verb), acts in firsts.items():
@@ -58,14 +58,14 @@ def stale_results(trace: Trace) -> Iterator[Trigger]:
     """A figure that a script computed is written down after something that the script reads was changed, and the
     script did not run again in between."""
     for place, run in enumerate(trace.steps):
-        scripts = {last_part(name) for name in SCRIPT.findall(shell_command(run))} if trace.succeeded(run) else set()
-        if not scripts:
+        ran = scripts(shell_command(run)) if trace.succeeded(run) else frozenset()
+        if not ran:
             continue
-        inputs = inputs_of(trace, run, scripts)
+        inputs = inputs_of(trace, run, ran)
         results = [text for text, _ in committed(run.reflection_text or "")]
         change: EvidenceStep | None = None
         for step in trace.steps[place + 1 :]:
-            if scripts & {last_part(name) for name in SCRIPT.findall(shell_command(step))}:
+            if ran & scripts(shell_command(step)):
                 break
             content = written(step) or ((step.action_text or "") if step.action_kind == "reply" else "")
             held = [text for text, _ in committed(content) if text in results] if change and content else []
@@ -78,14 +78,14 @@ def stale_results(trace: Trace) -> Iterator[Trigger]:
                 change = step
 
 
-def inputs_of(trace: Trace, run: EvidenceStep, scripts: set[str]) -> set[str]:
+def inputs_of(trace: Trace, run: EvidenceStep, ran: frozenset[str]) -> set[str]:
     """Files that a run reads: named in its command, or in its script's text where that was shown."""
     texts = [shell_command(run)]
-    for step in trace.steps:
-        shows = trace.succeeded(step) and not step.side_effect and not SCRIPT.search(shell_command(step))
-        if shows and scripts & {last_part(path) for path in paths(named_in(step))}:
-            texts.append(step.reflection_text or "")
-    return {last_part(path) for text in texts for path in paths(text)} - scripts
+    for look in trace.looks:
+        shows = not scripts(shell_command(look))
+        if shows and ran & {last_part(path) for path in paths(named_in(look))}:
+            texts.append(look.reflection_text or "")
+    return {last_part(path) for text in texts for path in paths(text)} - ran
 
 
 def known_elsewhere(trace: Trace, run: EvidenceStep, until: EvidenceStep, text: str) -> bool:

@@ -3,21 +3,18 @@ is passed over, and a member that nobody opened."""
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import NamedTuple
 
 from openclawbench.fulltax.rules_judge.flow.calls import last_part, named_in, only_path, paths, shell_command, written
-from openclawbench.fulltax.rules_judge.flow.files import WILD
 from openclawbench.fulltax.rules_judge.flow.order import place_in
-from openclawbench.fulltax.rules_judge.flow.values import codes, figure_texts, figures
-from openclawbench.fulltax.rules_judge.replies import REPLY, assertive, reserves
+from openclawbench.fulltax.rules_judge.flow.values import codes, figure_texts
+from openclawbench.fulltax.rules_judge.replies import REPLY, reserves
 from openclawbench.fulltax.rules_judge.trace import Trace
 from openclawbench.fulltax.rules_judge.trigger import Trigger, fire
 from openclawbench.records.packet import EvidenceStep
 
 LEAST_MEMBERS = 4
-MOST_SIBLINGS = 6
-NEAR = 0.005  # two sums are equal but for this
-SIBLING = re.compile(r"(?<![\w/.-])([A-Za-z]{3,}[-_])([A-Za-z]+)(\.[A-Za-z]{2,5})(?![\w.-])")
 LONGEST = 400  # characters of a member: what is longer is not a record
 MARK = re.compile(r"(?<![\w-])[A-Z]{2,12}(?![\w-])")  # a word in capitals: a unit, a zone, a state
 TOKEN = re.compile(r"[^\W_]{3,}|\d+")
@@ -103,14 +100,13 @@ def tokens(text: str) -> frozenset[str]:
 
 def rows_of_records(trace: Trace) -> list[list[Record]]:
     """Rows of files that were shown one at a time, each with its members in order."""
-    rows: dict[str, dict[str, Record]] = {}
-    for step in trace.steps:
-        if not trace.succeeded(step) or step.side_effect or len(step.reflection_text or "") > LONGEST:
-            continue
-        path = only_path(step)
-        if (kind := DIGITS.sub("#", path)) != path and path not in rows.get(kind, ()):
-            rows.setdefault(kind, {})[path] = record_of(path, step)
-    return [sorted(row.values()) for row in rows.values() if len(row) >= LEAST_MEMBERS]
+    rows: dict[str, dict[str, EvidenceStep]] = {}
+    for look in trace.looks:
+        path = only_path(look) if len(look.reflection_text or "") <= LONGEST else ""
+        if (kind := DIGITS.sub("#", path)) != path:
+            rows.setdefault(kind, {}).setdefault(path, look)
+    long_rows = [row for row in rows.values() if len(row) >= LEAST_MEMBERS]
+    return [sorted(record_of(path, look) for path, look in row.items()) for row in long_rows]
 
 
 def before(row: list[Record], until: EvidenceStep) -> list[Record]:
@@ -119,16 +115,18 @@ def before(row: list[Record], until: EvidenceStep) -> list[Record]:
     return read if len(read) >= LEAST_MEMBERS else []
 
 
-def commitments(trace: Trace) -> Iterator[tuple[EvidenceStep, str, EvidenceStep | None]]:
+@lru_cache(maxsize=1)  # of the trajectory at hand: several mechanisms ask for them
+def commitments(trace: Trace) -> list[tuple[EvidenceStep, str, EvidenceStep | None]]:
     """Every step that writes or closes a stretch, with its text and the last reply of its stretch."""
+    committed: list[tuple[EvidenceStep, str, EvidenceStep | None]] = []
     for stretch in trace.stretches:
         for step in stretch:
-            if step.action_kind == "reply":
-                reply = trace.final_reply(stretch, step)
-                if reply is step:
-                    yield step, step.action_text or "", step
-            elif content := written(step):
-                yield step, content, trace.final_reply(stretch, step)
+            reply = trace.final_reply(stretch, step) if step.action_kind == "reply" or written(step) else None
+            if step.action_kind != "reply" and (content := written(step)):
+                committed.append((step, content, reply))
+            elif reply is step:
+                committed.append((step, step.action_text or "", step))
+    return committed
 
 
 def outliers_passed_over(trace: Trace) -> Iterator[Trigger]:
@@ -198,10 +196,9 @@ def unread_latest(trace: Trace) -> Iterator[Trigger]:
     """Of files named by dates an earlier one was opened, a later one that an output names beside it never, and
     something is written or told."""
     opened: dict[str, EvidenceStep] = {}
-    for step in trace.steps:
-        if trace.succeeded(step) and not step.side_effect:
-            for path in paths(named_in(step)):
-                opened |= dict.fromkeys(ISO_DATE.findall(last_part(path)), step)
+    for look in trace.looks:
+        for path in paths(named_in(look)):
+            opened |= dict.fromkeys(ISO_DATE.findall(last_part(path)), look)
     if not opened:
         return
     for step, _, reply in commitments(trace):
@@ -247,50 +244,3 @@ def reckoned_among_read(trace: Trace) -> Iterator[Trigger]:
             cue = trace.quote(step, REPLY, place_in(step, figure))
             yield fire(trace, "reckoned_among_read", step, step, cue, trace.quote(last, REPLY), silent=[(last, REPLY)])
             return
-
-
-def totals_without_a_row(trace: Trace) -> Iterator[Trigger]:
-    """The last line of a written table gives the sum of its rows but for one, which is not a sum itself."""
-    for step, text, _ in commitments(trace):
-        lines = [[numbers for _, numbers in figures(line) if numbers] for line in text.splitlines()]
-        values = [max(own[0]) for own in lines if len(own) == 1]
-        if len(values) <= LEAST_MEMBERS - 1 or any(len(own) > 1 for own in lines):
-            continue
-        *rows, total = values
-        sum_of_rows = sum(rows)
-        left = [value for value in rows if abs(sum_of_rows - value - total) < NEAR]
-        is_subtotal = any(abs(sum(rows[:place]) - value) < NEAR for place, value in enumerate(rows) if place > 1)
-        if left and abs(sum_of_rows - total) >= NEAR and not is_subtotal:
-            yield fire(trace, "total_without_a_row", step, step, trace.quote(step, REPLY))
-            return
-
-
-def siblings_unopened(trace: Trace) -> Iterator[Trigger]:
-    """Of two or more files whose names differ in one word a listing names all; all but one were opened, and the reply
-    speaks of what the user asked of them without a reservation."""
-    for _, reply in trace.replied:
-        before = [step for step in trace.steps if step.step_id < reply.step_id and trace.succeeded(step)]
-        groups: dict[tuple[str, str], set[str]] = {}
-        for step in before:
-            if step.event_type == "inspect":
-                for start, word, end in SIBLING.findall(step.reflection_text or ""):
-                    groups.setdefault((start, end), set()).add(word)
-        groups = {kind: words for kind, words in groups.items() if len(words) > 1}
-        asked = " ".join(named_in(step) for step in before) if groups else ""
-        if not asked or WILD.search(asked):
-            continue
-        request = trace.requests_until(reply)
-        for (start, end), words in groups.items():
-            opened = {word for word in words if f"{start}{word}{end}" in asked}
-            missing = sorted(words - opened)
-            folders = [path.rpartition("/")[0] for path in paths(asked) if last_part(path).startswith(start)]
-            is_asked = start.rstrip("-_s") in request or any(
-                len(folder) > 3 and folder.lower() in request for folder in folders
-            )
-            if len(missing) != 1 or not opened or len(words) > MOST_SIBLINGS or not is_asked:
-                continue
-            if assertive(trace, reply) and not reserves(trace, reply, [missing[0], f"{start}{missing[0]}{end}"]):
-                look = next(step for step in reversed(before) if f"{start}{next(iter(opened))}{end}" in named_in(step))
-                cited = (trace.quote(reply, REPLY), trace.action(look))
-                yield fire(trace, "sibling_never_opened", reply, reply, *cited, silent=[(reply, REPLY)])
-                return

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from openclawbench.fulltax.rules_judge.flow.calls import last_part, named_in, paths, written
-from openclawbench.fulltax.rules_judge.flow.failures import is_named, reaches, subjects
+from openclawbench.fulltax.rules_judge.flow.failures import reaches, subjects
 from openclawbench.fulltax.rules_judge.flow.jobs import open_jobs
 from openclawbench.fulltax.rules_judge.flow.provenance import Unsourced, unsourced_values
 from openclawbench.fulltax.rules_judge.flow.values import figure_texts
@@ -18,8 +18,6 @@ LEAST_REPORTED = 2  # values: a single one may follow from others in a way that 
 MOST_CITED = 3
 LEAST_HELD = 2  # figures of tools in a file of data
 NO_OUTPUT = re.compile(r"\(no output\)|\(Command exited with code \d+\)")  # the runtime's words
-LONGEST_NOTE = 400  # characters
-NAME = re.compile(r"(?<!\w)[A-ZÀ-ÞА-Я]\w{3,}")
 DATA = (".txt", ".csv", ".md", ".tsv", ".json")
 
 
@@ -94,7 +92,7 @@ def place_of(step: EvidenceStep, value: Unsourced) -> Hit | None:
 
 def closing_reply(trace: Trace, step: EvidenceStep) -> EvidenceStep | None:
     """The last reply of a step's stretch."""
-    stretch = next(run for run in trace.stretches if step in run)
+    stretch = trace.stretch_of(step)
     return trace.final_reply(stretch, step)
 
 
@@ -106,7 +104,7 @@ def shows_something(step: EvidenceStep) -> bool:
 def open_failure(trace: Trace, until: EvidenceStep) -> EvidenceStep | None:
     """The last failed call since the user's turn that no later call made up for. One that shows nothing makes up for a
     failed look where nothing is reported, not where a value is."""
-    stretch = next(run for run in trace.stretches if until in run)
+    stretch = trace.stretch_of(until)
     before = [step for step in stretch if step.step_id < until.step_id]
     for place in range(len(before) - 1, -1, -1):
         failure = before[place]
@@ -115,29 +113,3 @@ def open_failure(trace: Trace, until: EvidenceStep) -> EvidenceStep | None:
         if is_failure and not any(reaches(trace, step, failure) and shows_something(step) for step in later):
             return failure
     return None
-
-
-def words_before_source(trace: Trace) -> Iterator[Trigger]:
-    """A short file of data is written with a name that nobody had said by then; a source that the user named holds it
-    and is opened afterwards, and nothing is written anew."""
-    for stretch in trace.stretches:
-        for place, step in enumerate(stretch):
-            content = written(step)
-            is_data = any(path.endswith(DATA) for path in paths(named_in(step)))
-            if not content or len(content) > LONGEST_NOTE or not is_data or not trace.succeeded(step):
-                continue
-            earlier = [other.reflection_text or "" for other in trace.steps if other.step_id < step.step_id]
-            known = "\n".join([trace.requests_until(step), *earlier]).lower()
-            new = [name for name in NAME.findall(content) if name.lower() not in known]
-            later = stretch[place + 1 :] if new else []
-            if any(written(other) for other in later):
-                continue
-            own = {last_part(path) for path in paths(named_in(step))}
-            for look in later:
-                named = paths(named_in(look)) if trace.succeeded(look) and look.event_type == "read" else ()
-                is_asked = any(is_named(path, trace.requests_until(step)) for path in named)
-                names = [name for name in new if name in (look.reflection_text or "")]
-                if names and is_asked and not own & {last_part(path) for path in named}:
-                    cited = (trace.action(step), trace.quote(look, "reflection_text"))
-                    yield fire(trace, "words_written_before_source", step, look, *cited)
-                    return

@@ -1,0 +1,36 @@
+"""Thoughts that a model writes into its text, in a tag: they are no part of what the user was shown."""
+
+import pytest
+
+from openclawbench.sources.openclaw.records import Block, Message
+from openclawbench.sources.openclaw.texts import parts_of
+
+
+def message(*blocks: Block) -> Message:
+    """An agent's message of these blocks."""
+    return Message(role="assistant", content=list(blocks))
+
+
+@pytest.mark.parametrize("tag", ["think", "thinking"])
+def test_a_thought_at_the_beginning_of_a_text_is_thinking(tag: str) -> None:
+    block = Block(type="text", text=f"<{tag}>\nThe gauge may be old.\n</{tag}>\n\nThe gauge shows 4 bar.")
+    assert parts_of(message(block))[1:3] == ("The gauge may be old.", "The gauge shows 4 bar.")
+
+
+def test_it_follows_what_the_message_thinks_elsewhere() -> None:
+    blocks = [Block(type="thinking", thinking="First."), Block(type="text", text="<think>Second.</think>Done.")]
+    assert parts_of(message(*blocks))[1:3] == ("First.\nSecond.", "Done.")
+
+
+def test_a_message_of_thought_alone_says_nothing() -> None:
+    assert parts_of(message(Block(type="text", text="<think>Nothing to say.</think>\n")))[1:3] == (
+        "Nothing to say.",
+        None,
+    )
+
+
+@pytest.mark.parametrize(
+    "text", ["Models write <think>words</think> like these.", "<think>never closed", "<thinker>a</thinker> b", "plain"]
+)
+def test_other_texts_stay_as_they_are(text: str) -> None:
+    assert parts_of(message(Block(type="text", text=text)))[1:3] == (None, text)
