@@ -96,7 +96,7 @@ class Validation:
         basis = self.basis(records)
         if in_force is not None:
             check_cuts(root, basis, index, derived, in_force, findings)
-        check_numbers(root, models, basis, findings)
+        check_numbers(root, models, basis.scan(empty(LabelBasis)), findings)
         check_statistics(root, [statistics.collect()] if statistics is not None else [], findings)
         if package is not None and inputs is not None:
             check_data_package(root, package, inputs, digests, records, in_force, self.passes, findings)
@@ -144,12 +144,12 @@ class Validation:
         derived = Recomputed(privacy.marker.partition("{")[0], marked, fingerprints, second)
         return records, derived, pl.scan_parquet(statistics.files, glob=False) if statistics.files else None
 
-    def basis(self, records: Records) -> pl.LazyFrame:
-        """LabelBasis of all records."""
+    def basis(self, records: Records) -> Spool:
+        """LabelBasis of all records, by key."""
         spool, rows = Spool(self.scratch, "basis"), iter(records.rows())
         while some := [record.basis for _, record in islice(rows, RECORDS_AT_ONCE)]:
             spool.add(from_records(some, LabelBasis))
-        return spool.scan(empty(LabelBasis))
+        return spool
 
 
 def passes_of(root: Path) -> list[int]:
