@@ -9,14 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from openclawbench.records.release import Fingerprint, LabelBasis
-from openclawbench.release.labels.duplicates import near
 from openclawbench.release.labels.fingerprint import min_hashes
-from openclawbench.release.labels.leakage import certify
-from openclawbench.release.labels.places import draw, place, quotas
-from openclawbench.release.labels.split import split, split_corpus
+from openclawbench.release.labels.places import quotas
+from openclawbench.release.labels.split import split_corpus
 from openclawbench.rules.release import ReleaseRules
-from openclawbench.runtime.stage import PARTITIONS
-from openclawbench.tables.schema import conform, from_records
+from openclawbench.storage.temporary_folder import temporary_folder
+from openclawbench.tables.schema import from_records
 
 RULES = ReleaseRules.load()
 BLANK = dict.fromkeys(LabelBasis.model_fields)
@@ -72,34 +70,26 @@ def cut(
     rows: list[dict[str, Any]], sketch: Callable[[dict[str, Any]], list[int]] = unlike
 ) -> dict[tuple[str, str], dict[str, Any]]:
     """The split of these rows, by key."""
-    made, _ = split_corpus(*tables(rows, sketch), RULES)
-    return {(one["source_model"], one["trajectory_id"]): one for one in made.to_dicts()}
-
-
-def cut_by_shards(rows: list[dict[str, Any]], shard_of: Callable[[dict[str, Any]], int]) -> list[pl.DataFrame]:
-    """The same by shards and partitions, as a run does it: LabelAssignment, sorted by key, and SplitCertificate."""
-    shards = [tables([row for row in rows if shard_of(row) == shard], alike) for shard in range(3)]
-    placed = [
-        [conform(table.collect(), record) for table, record in zip(place(*one, RULES), place.writes, strict=True)]
-        for one in shards
-    ]
-    places, sketches, bands = (pl.concat(some).lazy() for some in zip(*placed, strict=True))
-    strata, pool = draw(places, RULES)
-    parts = (bands.filter(pl.col("partition") == number) for number in range(PARTITIONS))
-    sides = pl.concat(near(part, sketches, places, strata, pool, RULES) for part in parts)
-    assigned, *counts = zip(
-        *(split(basis, own[0].lazy(), strata, pool, sides) for (basis, _), own in zip(shards, placed, strict=True)),
-        strict=True,
-    )
-    certificates = certify(*map(pl.concat, counts), strata)
-    return [pl.concat(assigned).sort("source_model", "trajectory_id").collect(), certificates.collect()]
+    (made,), _ = split_corpus([tables(rows, sketch)], RULES)
+    return {(one["source_model"], one["trajectory_id"]): one for one in made.collect().to_dicts()}
 
 
 @given(corpora, st.sampled_from([2, 7]))
 def test_shards_and_partitions_make_no_difference(rows: list[dict[str, Any]], factor: int) -> None:
-    whole = split_corpus(*tables(rows, alike), RULES)
-    found = cut_by_shards(rows, lambda row: int(row["trajectory_id"]) * factor % 3)
-    assert [one.to_dicts() for one in found] == [one.to_dicts() for one in whole]
+    shards = [[row for row in rows if int(row["trajectory_id"]) * factor % 3 == shard] for shard in range(3)]
+    one, many = (split_corpus([tables(some, alike) for some in cut], RULES) for cut in ([rows], shards))
+    whole, parts = (pl.concat(assigned).collect() for assigned, _ in (one, many))
+    assert parts.sort("source_model", "trajectory_id").equals(whole)
+    assert many[1].equals(one[1])
+
+
+@given(corpora)
+def test_files_of_slices_make_no_difference(rows: list[dict[str, Any]]) -> None:
+    with temporary_folder("slices") as folder:
+        slices = [tables(rows[::2], alike), tables(rows[1::2], alike)]
+        held, written = split_corpus(slices, RULES), split_corpus(slices, RULES, folder)
+        assert pl.concat(held[0]).collect().equals(pl.concat(written[0]).collect())
+        assert held[1].equals(written[1])
 
 
 @given(corpora, st.integers(0, 40))

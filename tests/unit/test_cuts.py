@@ -39,10 +39,10 @@ def rows(tasks: int, models: int = 6) -> list[dict[str, Any]]:
 
 def cut(corpus: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The label rows of the corpus, without texts, in its order."""
-    assigned, _ = split_corpus(from_records(corpus, LabelBasis).lazy(), empty(Fingerprint).lazy(), RULES)
+    (assigned,), _ = split_corpus([(from_records(corpus, LabelBasis).lazy(), empty(Fingerprint).lazy())], RULES)
     key = ["source_model", "trajectory_id"]
     order = pl.DataFrame({name: [row[name] for row in corpus] for name in key})
-    return order.join(assigned, on=key, how="left", maintain_order="left").to_dicts()
+    return order.join(assigned.collect(), on=key, how="left", maintain_order="left").to_dicts()
 
 
 def test_the_pool_is_a_hundred_of_each_passing_slice_balanced_over_models() -> None:

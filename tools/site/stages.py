@@ -16,7 +16,8 @@ hide: [toc]
 
 A stage is a pure function. Its signature declares the tables and rule files that it reads and the tables that it
 writes; this page is generated from the signatures of `pipeline/openclawbench/flow.py`. A `shard` stage runs on a fixed
-share of the sessions, a `corpus` stage on all of them. `SourceFile`, `RunManifestRow` and `OracleRow` are the inputs.
+share of the sessions, a `corpus` stage on all of them, a `partition` stage on one of 16 shares of the rows that shards
+exchange. `SourceFile`, `RunManifestRow` and `OracleRow` are the inputs.
 
 """
 SECOND = """

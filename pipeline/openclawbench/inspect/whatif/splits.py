@@ -24,7 +24,8 @@ def split_again(run: Run, rules: Rules) -> tuple[pl.DataFrame, dict[str, Any]]:
     """(changes in the columns of CHANGE, sides before and after). Raises NotFound if the splits are not up to date."""
     before = rows_of(run, LabelAssignment).sort(TRAJECTORY_KEY).collect()
     assert isinstance(rules, ReleaseRules)
-    after, _ = split_corpus(rows_of(run, LabelBasis), rows_of(run, Fingerprint), rules)
+    (assigned,), _ = split_corpus([(rows_of(run, LabelBasis), rows_of(run, Fingerprint))], rules)
+    after = assigned.collect()
     pairs = before.lazy().join(after.lazy(), on=TRAJECTORY_KEY, suffix=AFTER, maintain_order="left")
     moved = [change(pairs, name, place(name, ""), place(name, AFTER)) for name in WHATS]
     return pl.concat(pl.collect_all(moved)).match_to_schema(CHANGE), {

@@ -28,7 +28,7 @@ def sketch_tables(fingerprints: pl.DataFrame, rules: Duplicates) -> SketchTables
     """Number each MinHash by a hash of 64 bits. `fingerprints`: Fingerprint."""
     import numpy as np
 
-    values = fingerprints["minhash"].explode(empty_as_null=False).to_numpy().astype(np.uint32)
+    values = fingerprints["minhash"].cast(pl.List(pl.UInt32)).explode(empty_as_null=False).to_numpy()
     matrix = np.reshape(values, (fingerprints.height, rules.permutations))
     numbers = pl.Series("sketch", mixed(matrix).view(np.int64), pl.Int64)
     minhashes = pl.Series("minhash", [row.tobytes() for row in matrix], pl.Binary)

@@ -1,6 +1,9 @@
 """Split: the label file of each trajectory in both cuts, or the reason why it is left out; and what its shard counts of
 them for the certificates."""
 
+from collections.abc import Sequence
+from pathlib import Path
+
 import polars as pl
 
 from openclawbench.records.release import (
@@ -19,8 +22,9 @@ from openclawbench.release.labels.duplicates import NEAR_RESERVED, NEAR_TEST, me
 from openclawbench.release.labels.leakage import certify
 from openclawbench.release.labels.places import IN_POOL, draw, on_sides, place, status_and_cuts
 from openclawbench.rules.release import ReleaseRules
-from openclawbench.runtime.stage import stage
+from openclawbench.runtime.stage import PARTITIONS, Stage, stage
 from openclawbench.tables.record import TRAJECTORY_KEY
+from openclawbench.tables.schema import conform
 
 # Columns of the basis that a label row has beside those of the place.
 LABEL = ("task_id", "is_anomalous", "anomaly_type_l2", "quality_tier", "num_steps", "incomplete")
@@ -87,11 +91,32 @@ def counts(rows: pl.LazyFrame, strata: pl.DataFrame) -> tuple[pl.LazyFrame, pl.L
 
 
 def split_corpus(
-    basis: pl.LazyFrame, fingerprints: pl.LazyFrame, rules: ReleaseRules
-) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """LabelAssignment, sorted by key, and SplitCertificate of records that are no shards: by the same stages."""
-    places, sketches, bands = (table.collect().lazy() for table in place(basis, fingerprints, rules))
+    slices: Sequence[tuple[pl.LazyFrame, pl.LazyFrame]], rules: ReleaseRules, folder: Path | None = None
+) -> tuple[list[pl.LazyFrame], pl.DataFrame]:
+    """LabelAssignment of each slice, and SplitCertificate of all: by the same stages, without a run.
+
+    A slice: LabelBasis and Fingerprint of some records. `folder`: for files of what the slices give; without, they are
+    held in memory."""
+
+    def kept(stage: Stage, number: int, tables: Sequence[pl.LazyFrame]) -> list[pl.LazyFrame]:
+        frames = [conform(table.collect(), record) for table, record in zip(tables, stage.writes, strict=True)]
+        if folder is None:
+            return [frame.lazy() for frame in frames]
+        files = [folder / f"{record.__name__}-{number}.parquet" for record in stage.writes]
+        for frame, file in zip(frames, files, strict=True):
+            frame.write_parquet(file, compression="lz4")
+        return [pl.scan_parquet(file, glob=False) for file in files]
+
+    own = [kept(place, number, place(*tables, rules)) for number, tables in enumerate(slices)]
+    places, sketches, bands = (pl.concat(tables) for tables in zip(*own, strict=True))
     strata, pool = (table.collect().lazy() for table in draw(places, rules))
-    near_sides = near(bands, sketches, places, strata, pool, rules).collect().lazy()
-    assigned, side_counts, near_counts = split(basis, places, strata, pool, near_sides)
-    return assigned.collect(), certify(side_counts, near_counts, strata).collect()
+    parts = (bands.filter(pl.col("partition") == number) for number in range(PARTITIONS))
+    sides = pl.concat(near(part, sketches, places, strata, pool, rules).collect() for part in parts).lazy()
+    assigned, *counted = zip(
+        *(
+            kept(split, number, split(basis, own[number][0], strata, pool, sides))
+            for number, (basis, _) in enumerate(slices)
+        ),
+        strict=True,
+    )
+    return list(assigned), certify(*map(pl.concat, counted), strata).collect()

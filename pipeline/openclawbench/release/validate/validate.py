@@ -97,7 +97,7 @@ class Validation:
         basis = self.basis(records)
         if in_force is not None:
             check_cuts(root, basis, index, derived, in_force, findings)
-        check_numbers(root, models, summarize(count(basis)).collect(), findings)
+        check_numbers(root, models, summarize(count(basis.scan(empty(LabelBasis)))).collect(), findings)
         check_statistics(root, (pl.read_parquet(path, glob=False) for path in statistics), findings)
         if package is not None:
             check_data_package(root, package, inputs, digests, records, in_force, self.passes, findings)
@@ -147,12 +147,12 @@ class Validation:
         statistics.flush()
         return records, derived, statistics.files
 
-    def basis(self, records: Records) -> pl.LazyFrame:
-        """LabelBasis of all records."""
+    def basis(self, records: Records) -> Spool:
+        """LabelBasis of all records, by key."""
         spool, rows = Spool(self.scratch, "basis"), iter(records.rows())
         while some := [record.basis for _, record in islice(rows, RECORDS_AT_ONCE)]:
             spool.add(from_records(some, LabelBasis))
-        return spool.scan(empty(LabelBasis))
+        return spool
 
 
 def in_its_file(root: Path, finding: Finding) -> Finding:

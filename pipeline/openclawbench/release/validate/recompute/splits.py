@@ -1,12 +1,14 @@
 """Recompute with the stage `split` how the corpus is divided: sides, pool, near duplicates, reasons, certificates."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
+from itertools import islice
 from pathlib import Path
 
 import polars as pl
 
-from openclawbench.records.release import Fingerprint
+from openclawbench.records.release import Fingerprint, LabelBasis
 from openclawbench.records.second_pass import AnnotationPass2, ReferenceLabel
 from openclawbench.release.labels.labels import (
     CUTS,
@@ -30,82 +32,121 @@ from openclawbench.release.validate.findings import Findings
 from openclawbench.release.validate.recompute.fields import CANNOT, CANNOT_POLARS, Recomputed
 from openclawbench.release.validate.recompute.rules_in_force import RulesInForce
 from openclawbench.release.validate.records.record_index import Index
+from openclawbench.release.validate.records.spool import Spool
 from openclawbench.release.writer.jsonl_files import open_lines, released
 from openclawbench.release.writer.second_pass import BOTH_FILE, REFERENCE_FILE, reference
 from openclawbench.rules.release import ReleaseRules
-from openclawbench.tables.schema import from_records
+from openclawbench.tables.record import TRAJECTORY_KEY
+from openclawbench.tables.schema import empty, from_records
 
-ROWS_AT_ONCE = 8192  # rows that are compared together
+ROWS_AT_ONCE = 4096  # of the index
+FILES_AT_ONCE = 4  # files of a spool that are a slice of the corpus
+Select = Callable[[pl.DataFrame], pl.DataFrame]
 
 
 def check_cuts(
     root: Path,
-    all_basis: pl.LazyFrame,
+    basis: Spool,
     index: Index,
     derived: Recomputed,
     in_force: RulesInForce,
     findings: Findings,
 ) -> None:
-    """Compare every file of every cut with what the released records and texts give. `all_basis`: LabelBasis."""
+    """Compare every file of every cut with what the released records and texts give. `basis`: LabelBasis, by key."""
     try:
         rules = in_force.rules(ReleaseRules)
-        assignments, certificates = split_corpus(all_basis, fingerprints_of(derived, index).lazy(), rules)
-        expected = splits(assignments.lazy(), certificates, rules)
+        assigned, certificates = split_corpus(slices_of(basis, index, derived), rules, basis.folder)
+        expected = splits(pl.concat(assigned), certificates, rules)
     except (*CANNOT, *CANNOT_POLARS) as error:
         cause = str(error).partition("\n")[0] or type(error).__name__
         findings.add("splits", SPLITS_FILE, f"cannot be recomputed: {cause}")
         return
     compare_file(root, SPLITS_FILE, "splits", expected, findings, unreadable="splits", counted="certificates")
-    for name, rows in files_of(assignments):
-        compare_label_rows(root, name, rows, lambda name=name: sides_of(name, assignments), findings)  # type: ignore[misc]
+    models = pl.concat(assigned).select(pl.col("source_model").unique().sort()).collect()["source_model"]
+    for name, select in files_of(models):
+        rows = partial(rows_of, assigned, select)
+        compare_label_rows(root, name, rows, partial(sides_of, name, assigned), findings)
     if derived.second.files or derived.second.waiting:
-        check_reference(root, assignments, derived, findings)
+        check_reference(root, pl.concat(assigned).collect(), derived, findings)
 
 
-def fingerprints_of(derived: Recomputed, index: Index) -> pl.DataFrame:
-    """Fingerprints of all records: recomputed from released texts, or from the index for redacted ones."""
-    recomputed = derived.fingerprints.scan(from_records([], Fingerprint)).collect()
-    redacted = [row.model_dump() for _, row in index.rows() if row.redacted and row.minhash is not None]
-    indexed = from_records(redacted, Fingerprint)
-    keys = list(Fingerprint.model_fields)[:2]
-    return pl.concat([recomputed.join(indexed, on=keys, how="anti", maintain_order="left"), indexed]).sort(keys)
+def slices_of(basis: Spool, index: Index, derived: Recomputed) -> list[tuple[pl.LazyFrame, pl.LazyFrame]]:
+    """(LabelBasis, Fingerprint) of the records, some thousand at a time. A fingerprint is recomputed from released
+    texts, or stands in the index, of a redacted record."""
+    indexed, rows = Spool(basis.folder, "indexed"), (row for _, row in index.rows() if row.minhash is not None)
+    while some := [row.model_dump() for row in islice((row for row in rows if row.redacted), ROWS_AT_ONCE)]:
+        indexed.add(from_records(some, Fingerprint))
+    spools = indexed, derived.fingerprints
+    for spool in (basis, *spools):
+        spool.flush()
+    ranges = {file: key_range([file]) for spool in spools for file in spool.files}
+    slices = []
+    for start in range(0, len(basis.files), FILES_AT_ONCE):
+        files = basis.files[start : start + FILES_AT_ONCE]
+        records, (first, last) = pl.scan_parquet(files, glob=False), key_range(files)
+        tables = []
+        for spool in spools:
+            there = [file for file in spool.files if ranges[file][0] <= last and first <= ranges[file][1]]
+            table = pl.scan_parquet(there, glob=False) if there else empty(Fingerprint).lazy()
+            tables.append(table.join(records, on=TRAJECTORY_KEY, how="semi"))
+        from_index, recomputed = tables
+        others = recomputed.join(from_index, on=TRAJECTORY_KEY, how="anti")
+        slices.append((records, pl.concat([others, from_index]).sort(TRAJECTORY_KEY)))
+    return slices or [(empty(LabelBasis).lazy(), empty(Fingerprint).lazy())]
 
 
-def files_of(assignments: pl.DataFrame) -> Iterator[tuple[str, pl.DataFrame]]:
-    """(name, expected rows) of every JSONL file of the cuts."""
-    for cut, folder in CUTS.items():
+def key_range(files: list[Path]) -> tuple[Key, Key]:
+    """The first and the last key in these files."""
+    keys = pl.scan_parquet(files, glob=False).select(TRAJECTORY_KEY).sort(TRAJECTORY_KEY).collect()
+    return keys.row(0), keys.row(-1)
+
+
+def files_of(models: Iterable[str]) -> Iterator[tuple[str, Select]]:
+    """(name, which rows of LabelAssignment it has, and how) of every JSONL file of the cuts."""
+    cuts = {folder: (cut, pl.col(cut)) for cut, folder in CUTS.items()}
+    cuts |= {f"{HOLD_OUT}/{model}/": ("paper_cut", hold_out(model)) for model in models}
+    for folder, (cut, place) in cuts.items():
         for side in SIDES:
-            yield f"{folder}silver_{side}_labels.jsonl", labels(assignments.filter(pl.col(cut) == side))
-        yield f"{folder}{LEFT_OUT_FILE}", left_out(assignments, cut)
-    for model in sorted(assignments["source_model"].unique()):
-        for side in SIDES:
-            side_labels = labels(assignments.filter(hold_out(model) == side))
-            yield f"{HOLD_OUT}/{model}/silver_{side}_labels.jsonl", side_labels
-        yield f"{HOLD_OUT}/{model}/{LEFT_OUT_FILE}", left_out(assignments, "paper_cut")
-    yield POOL_FILE, pool(assignments)
+            yield f"{folder}silver_{side}_labels.jsonl", partial(on_side, place == side)
+        yield f"{folder}{LEFT_OUT_FILE}", partial(left_out, cut=cut)
+    yield POOL_FILE, pool
 
 
-def sides_of(name: str, assignments: pl.DataFrame) -> dict[Key, str]:
+def on_side(condition: pl.Expr, assignments: pl.DataFrame) -> pl.DataFrame:
+    """The label rows for which this holds."""
+    return labels(assignments.filter(condition))
+
+
+def rows_of(assigned: Iterable[pl.LazyFrame], select: Select) -> Iterator[pl.DataFrame]:
+    """The rows of a file, slice by slice."""
+    return (select(some.collect()) for some in assigned)
+
+
+def sides_of(name: str, assigned: list[pl.LazyFrame]) -> dict[Key, str]:
     """Key -> where the record belongs in the cut of a file, in words."""
     cut = "default_cut" if "/" not in name else "paper_cut"
     side = hold_out(name.split("/")[1]) if name.startswith(f"{HOLD_OUT}/") else pl.col(cut)
-    assigned = assignments.select("source_model", "trajectory_id", side=side, reason=cut.replace("cut", "reason"))
+    places = pl.concat(assigned).select(*TRAJECTORY_KEY, side=side, reason=cut.replace("cut", "reason")).collect()
     return {
         key_of(row): f"on side {row['side']}" if row["side"] else f"left out, reason {row['reason']}"
-        for row in assigned.iter_rows(named=True)
+        for row in places.iter_rows(named=True)
     }
 
 
 def compare_label_rows(
-    root: Path, name: str, rows: pl.DataFrame, sides_in_words: Callable[[], Mapping[Key, str]], findings: Findings
+    root: Path,
+    name: str,
+    rows: Callable[[], Iterable[pl.DataFrame]],
+    sides_in_words: Callable[[], Mapping[Key, str]],
+    findings: Findings,
 ) -> None:
-    """A finding for each row that is missing, unexpected or different. `sides_in_words`: where each record belongs; it
-    is asked for only where a file differs."""
-    if is_same(root / name, rows):
-        findings.checked["label_rows_made_again"] += rows.height
+    """A finding for each row that is missing, unexpected or different. `rows`: in parts; `sides_in_words`: where each
+    record belongs; it is asked for only where a file differs."""
+    if (same := equal_rows(root / name, rows())) is not None:
+        findings.checked["label_rows_made_again"] += same
         return
     sides = sides_in_words()
-    expected = {key_of(row): row for row in map(json.loads, as_lines(rows).splitlines())}
+    expected = {key_of(row): row for part in rows() for row in map(json.loads, as_lines(part).splitlines())}
     published = {key: row for _, key, _, row in tolerant_rows(root / name)}
     findings.checked["label_rows_made_again"] += len(expected)
     for key in sorted(expected.keys() | published.keys()):
@@ -124,19 +165,20 @@ def compare_label_rows(
                 )
 
 
-def is_same(path: Path, rows: pl.DataFrame) -> bool:
-    """True if a JSONL file holds exactly these rows, as a release writes them; compared some thousands at a time."""
+def equal_rows(path: Path, parts: Iterable[pl.DataFrame]) -> int | None:
+    """The number of rows if a JSONL file holds exactly these, as a release writes them; else None."""
+    rows = 0
     if not released(path):
-        return False
+        return None
     try:
         with open_lines(path) as file:
-            for part in rows.iter_slices(ROWS_AT_ONCE):
-                expected = as_lines(part)
+            for part in parts:
+                expected, rows = as_lines(part), rows + part.height
                 if file.read(len(expected)) != expected:
-                    return False
-            return not file.read(1)
+                    return None
+            return None if file.read(1) else rows
     except OSError:  # damaged; the check of its lines reports it
-        return False
+        return None
 
 
 def check_reference(root: Path, assignments: pl.DataFrame, derived: Recomputed, findings: Findings) -> None:
@@ -146,11 +188,11 @@ def check_reference(root: Path, assignments: pl.DataFrame, derived: Recomputed, 
     references = reference(released.lazy(), assignments.lazy()).collect()
     sides = {key_of(row): "in the second pass" for row in references.iter_rows(named=True)}
     released_columns = references.select(list(ReferenceLabel.model_fields))
-    compare_label_rows(root, REFERENCE_FILE, released_columns, lambda: sides, findings)
+    compare_label_rows(root, REFERENCE_FILE, lambda: [released_columns], lambda: sides, findings)
     both_confident = references.filter("both_high_confidence").select("source_model", "trajectory_id")
     in_paper_cut = assignments.filter(pl.col("paper_cut").is_not_null())
     both_confident_labels = labels(
         in_paper_cut.join(both_confident, on=["source_model", "trajectory_id"], how="semi", maintain_order="left")
     )
     not_confident = dict.fromkeys(sides, "not of high confidence in both passes")
-    compare_label_rows(root, BOTH_FILE, both_confident_labels, lambda: not_confident, findings)
+    compare_label_rows(root, BOTH_FILE, lambda: [both_confident_labels], lambda: not_confident, findings)
