@@ -55,6 +55,7 @@ def test_files_merged_in_levels_have_the_rows_of_all_in_order(
 ) -> None:
     merge(shards, tmp_path / "at once.parquet")
     monkeypatch.setattr(pieces, "FAN_IN", 2)
+    monkeypatch.setattr(pieces, "GROUP_BYTES", 40)
     (tmp_path / "scratch").mkdir()
     few = few_files(shards, tmp_path / "scratch", lambda _: Serial())
     assert len(few) == 2

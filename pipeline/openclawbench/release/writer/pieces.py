@@ -5,15 +5,13 @@ shard in memory.
 
 import hashlib
 import heapq
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from openclawbench.records.release import ReleaseLine
 from openclawbench.release.privacy.publishing import Redaction, Row
 from openclawbench.release.privacy.rules import PrivacyRules
 from openclawbench.release.privacy.scan import KindCounts
@@ -26,6 +24,7 @@ from openclawbench.release.writer.staging_folder import StagingFolder
 from openclawbench.tables.record import TRAJECTORY_KEY
 
 FAN_IN = 64  # sorted files that are read at once: bounds memory and open files
+GROUP_BYTES = 1 << 20  # of the lines in a row group of a merged file
 REDACTED = "redacted.parquet"  # in the scratch folder: finds of the records to redact
 
 
@@ -174,11 +173,24 @@ def merge(paths: Sequence[Path], to: Path) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    rows, kinds = heapq.merge(*map(rows_in, paths)), pq.read_schema(paths[0])
+    kinds = pq.read_schema(paths[0])
     with pq.ParquetWriter(to, kinds, compression="zstd", compression_level=1) as writer:
-        while some := list(islice(rows, ReleaseLine.ROWS_AT_ONCE)):
-            columns = zip(*((*row[:3], row.line.decode()) for row in some), strict=True)
+        for rows in row_groups(heapq.merge(*map(rows_in, paths))):
+            columns = zip(*((*row[:3], row.line.decode()) for row in rows), strict=True)
             writer.write_table(pa.table([[*column] for column in columns], schema=kinds))
+
+
+def row_groups(rows: Iterable[Row]) -> Iterator[list[Row]]:
+    """Rows that are written together: some megabyte, or a single longer line."""
+    group, size = list[Row](), 0
+    for row in rows:
+        if group and size + len(row.line) > GROUP_BYTES:
+            yield group
+            group, size = [], 0
+        group.append(row)
+        size += len(row.line)
+    if group:
+        yield group
 
 
 def few_files(paths: list[Path], scratch: Path, make: MakeEngine) -> list[Path]:

@@ -215,32 +215,24 @@ def compress_lines(staging: StagingFolder, settings: PublishRules) -> None:
     compress_all(sorted(staging.root.rglob("*.jsonl")), settings.jsonl)
 
 
-def hash_files(staging: StagingFolder) -> dict[str, str]:
-    """Path -> sha256 of every file up to this step."""
-    return {path: sha256 for sha256, path in staging.checksums()}
-
-
 def write_data_package(
-    staging: StagingFolder,
-    settings: PublishRules,
-    made_from: MadeFrom,
-    digests: Mapping[str, str],
-    licenses: Mapping[str, int],
+    staging: StagingFolder, settings: PublishRules, made_from: MadeFrom, licenses: Mapping[str, int]
 ) -> dict[str, str]:
-    """Everything that decides the bytes of the release; returns the digests with its own."""
+    """Everything that decides the bytes of the release; returns path -> sha256 of every file up to this one."""
+    digests = {path: sha256 for sha256, path in staging.checksums()}
     content = as_json(data_package(staging.root, digests, made_from, settings, licenses).model_dump())
     staging.write(PACKAGE, content)
     return {**digests, PACKAGE: hashlib.sha256(content).hexdigest()}
 
 
 def write_card(
-    staging: StagingFolder, settings: PublishRules, records: WrittenRecords, digests: Mapping[str, str]
+    staging: StagingFolder, settings: PublishRules, records: WrittenRecords, package_digests: Mapping[str, str]
 ) -> dict[str, str]:
     """Dataset card and Croissant description; returns the digests with theirs."""
-    files = described(staging.root, digests, records.text, settings)
+    files = described(staging.root, package_digests, records.text, settings)
     for name, content in files.items():
         staging.write(name, content)
-    return {**digests, **{name: hashlib.sha256(content).hexdigest() for name, content in files.items()}}
+    return {**package_digests, **{name: hashlib.sha256(content).hexdigest() for name, content in files.items()}}
 
 
 def write_checksums(staging: StagingFolder, digests: Mapping[str, str]) -> None:
@@ -277,10 +269,14 @@ ROUNDS = (
         Step(write_record_index, (f"{INDEX_FILE}*",)),
         Step(write_statistics, (DATA, TEXT, f"{FOLDER}/*")),
     ),
-    (Step(compress_lines, here=True),),
-    (Step(check_release), Step(hash_files, returns="digests")),
-    (Step(write_data_package, (PACKAGE,), returns="digests", here=True),),
-    (Step(write_card, (README, CROISSANT), returns="digests"),),
+    (
+        Step(compress_lines, here=True),
+        Step(write_data_package, (PACKAGE,), returns="package_digests", here=True),
+    ),
+    (
+        Step(check_release),
+        Step(write_card, (README, CROISSANT), returns="digests"),
+    ),
     (Step(write_checksums, (CHECKSUMS,), here=True),),
 )
 STEPS = tuple(step for steps in ROUNDS for step in steps)
