@@ -9,12 +9,12 @@ from openclawbench.workspace.split_counts import count_splits, split_cautions
 RULES = ReleaseRules.load()
 
 
-def corpus(records: int, anomalous: set[int], share: float) -> tuple[pl.DataFrame, pl.DataFrame]:
+def corpus(records: int, anomalous: set[int], share: float) -> tuple[pl.LazyFrame, pl.LazyFrame]:
     """Label assignments and bases of a corpus with a task a record."""
     digests = [f"task {number}" for number in range(records)]
     cut = ["test" if hashed("default_cut", digest) >= 1 - share else "train" for digest in digests]
     key = {"source_model": ["m"] * records, "trajectory_id": [f"t{number}" for number in range(records)]}
-    assigned = pl.DataFrame(
+    assigned = pl.LazyFrame(
         key
         | {
             "is_anomalous": [number in anomalous for number in range(records)],
@@ -24,7 +24,7 @@ def corpus(records: int, anomalous: set[int], share: float) -> tuple[pl.DataFram
             "default_reason": pl.Series([None] * records, dtype=pl.String),
         }
     )
-    return assigned, pl.DataFrame(key | {"task_digest": digests})
+    return assigned, pl.LazyFrame(key | {"task_digest": digests})
 
 
 def with_share(share: float) -> ReleaseRules:
@@ -63,7 +63,7 @@ def test_a_test_side_without_an_anomaly_is_told_with_the_share_that_puts_one_the
     after, _ = corpus(60, anomalous, share)
     (test,) = [row for row in count_splits(after) if (row["cut"], row["side"]) == ("default_cut", "test")]
     assert test["anomalous"] == 1
-    former, later = (set(one.filter(default_cut="test")["trajectory_id"]) for one in (assigned, after))
+    former, later = (set(one.filter(default_cut="test").collect()["trajectory_id"]) for one in (assigned, after))
     assert former < later
 
 

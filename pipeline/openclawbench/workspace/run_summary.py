@@ -14,7 +14,7 @@ from openclawbench.storage.data_folder import DataFolder
 from openclawbench.workspace.certificates import certificate_lines
 from openclawbench.workspace.release_settings import describe_finds
 from openclawbench.workspace.settings import Settings
-from openclawbench.workspace.split_counts import count_splits, split_cautions, split_columns
+from openclawbench.workspace.split_counts import count_splits, split_cautions
 from openclawbench.workspace.update import RunReport
 
 NEEDS_A_PERSON = 1
@@ -99,16 +99,17 @@ def summarize(counts: pl.DataFrame) -> dict[str, Any]:
 
 def splits(report: RunReport) -> list[dict[str, Any]]:
     """Records and anomalies on each side of each cut (split_counts.count_splits)."""
-    return count_splits(split_columns(report.tables[LabelAssignment])) if report.tables is not None else []
+    return count_splits(report.tables[LabelAssignment]) if report.tables is not None else []
 
 
 def cautions(report: RunReport) -> list[str]:
     """A sentence for each side of a cut that has too few records or anomalies."""
     if report.tables is None:
         return []
-    assigned = split_columns(report.tables[LabelAssignment])
-    basis = report.tables[LabelBasis].select("source_model", "trajectory_id", "task_digest").collect()
-    return split_cautions(assigned, basis, ReleaseRules.load()) if assigned.height else []
+    assigned = report.tables[LabelAssignment]
+    if assigned.head(1).collect().is_empty():
+        return []
+    return split_cautions(assigned, report.tables[LabelBasis], ReleaseRules.load())
 
 
 def reasons_for_a_person(report: RunReport, settings: Settings) -> list[str]:

@@ -14,10 +14,10 @@ DEFAULT_CUT = CUTS[0]
 SIDES = ("train", "test")
 
 
-def count_splits(assigned: pl.DataFrame) -> list[dict[str, Any]]:
+def count_splits(assigned: pl.LazyFrame) -> list[dict[str, Any]]:
     """Count records, decided and anomalous ones by cut and side; then what the default cut leaves out, by reason.
 
-    Columns of a row: cut, side, records, decided, anomalous. `assigned`: split_columns().
+    Columns of a row: cut, side, records, decided, anomalous. `assigned`: LabelAssignment.
     """
     decided = pl.col("label_status") != "needs_review"  # accepted, or the rules judge's baseline
     numbers = {
@@ -28,17 +28,17 @@ def count_splits(assigned: pl.DataFrame) -> list[dict[str, Any]]:
     zeros = dict.fromkeys(numbers, 0)
     rows = []
     for cut in CUTS:
-        counts = {row[cut]: row for row in assigned.group_by(cut).agg(**numbers).to_dicts()}
+        counts = {row[cut]: row for row in assigned.group_by(cut).agg(**numbers).collect().to_dicts()}
         rows += [{"cut": cut, "side": side} | {n: counts.get(side, zeros)[n] for n in numbers} for side in SIDES]
     reasons = assigned.drop_nulls("default_reason").group_by("default_reason").agg(**numbers).sort("default_reason")
     return rows + [
         {"cut": DEFAULT_CUT, "side": f"left out: {row['default_reason']}"} | {name: row[name] for name in numbers}
-        for row in reasons.to_dicts()
+        for row in reasons.collect().to_dicts()
     ]
 
 
-def split_cautions(assigned: pl.DataFrame, basis: pl.DataFrame, rules: ReleaseRules) -> list[str]:
-    """A sentence for each side with too few records, with advice."""
+def split_cautions(assigned: pl.LazyFrame, basis: pl.LazyFrame, rules: ReleaseRules) -> list[str]:
+    """A sentence for each side with too few records, with advice. The tables: LabelAssignment, LabelBasis."""
     sentences = []
     for row in count_splits(assigned):
         place = f"the {row['side']} side of {row['cut']}"
@@ -53,15 +53,20 @@ def split_cautions(assigned: pl.DataFrame, basis: pl.DataFrame, rules: ReleaseRu
     return sentences
 
 
-def larger_shares(assigned: pl.DataFrame, basis: pl.DataFrame, rules: ReleaseRules) -> list[str]:
+def larger_shares(assigned: pl.LazyFrame, basis: pl.LazyFrame, rules: ReleaseRules) -> list[str]:
     """Suggest a larger test_share. A record's place is a hash of its task: a larger share only moves records from train
     to test, so growth of the corpus still moves no record."""
     key = ["source_model", "trajectory_id"]
     rows = assigned.filter(pl.col("default_cut").is_not_null()).join(basis.select(*key, "task_digest"), on=key)
     decided = (pl.col("label_status") != "needs_review") & pl.col("is_anomalous").fill_null(False)
-    anomalous = rows.filter(decided)["task_digest"].to_list()
-    thresholds = sorted(1 - hashed(DEFAULT_CUT, digest) for digest in anomalous)
-    places = [hashed(DEFAULT_CUT, digest) for digest in rows["task_digest"]]
+    tasks = rows.group_by("task_digest").agg(records=pl.len(), anomalous=decided.sum()).collect()
+    thresholds: list[float] = []  # of each anomaly, the share from which on it is on the test side
+    places: list[float] = []  # of each record
+    for digest, records, anomalous in tasks.select("task_digest", "records", "anomalous").iter_rows():
+        place = hashed(DEFAULT_CUT, digest)
+        thresholds += [1 - place] * anomalous
+        places += [place] * records
+    thresholds.sort()
     candidates: dict[float, int] = {}  # test_share -> anomalies on the test side
     for wanted in ENOUGH:
         if wanted <= len(thresholds):
@@ -77,9 +82,3 @@ def larger_shares(assigned: pl.DataFrame, basis: pl.DataFrame, rules: ReleaseRul
         return [f"the default cut has {len(thresholds)} decided anomalies in all: no test_share up to 0.5 helps"]
     advice = "set it in your own release.toml once, before anything is published (docs/guides/splits.md)"
     return [f"test_share is {rules.test_share:g}; {'; '.join(shares)}; {advice}"]
-
-
-def split_columns(assigned: pl.LazyFrame) -> pl.DataFrame:
-    """The columns that count_splits() reads."""
-    names = ["source_model", "trajectory_id", "is_anomalous", "label_status", "default_reason", *CUTS]
-    return assigned.select(names).collect()

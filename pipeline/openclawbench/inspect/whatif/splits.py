@@ -29,8 +29,8 @@ def split_again(run: Run, rules: Rules) -> tuple[pl.DataFrame, dict[str, Any]]:
     pairs = before.lazy().join(after.lazy(), on=TRAJECTORY_KEY, suffix=AFTER, maintain_order="left")
     moved = [change(pairs, name, place(name, ""), place(name, AFTER)) for name in WHATS]
     return pl.concat(pl.collect_all(moved)).match_to_schema(CHANGE), {
-        "before": count_splits(before),
-        "after": count_splits(after),
+        "before": count_splits(before.lazy()),
+        "after": count_splits(after.lazy()),
     }
 
 
