@@ -11,6 +11,7 @@ from openclawbench.runtime.stage import stage
 from openclawbench.tables.schema import from_records
 
 NORMAL = "normal"
+LABELLED = ["task", "is_anomalous", "anomaly_type_l2", "count"]
 ANOMALOUS = pl.col("is_anomalous").fill_null(False)
 
 
@@ -19,13 +20,14 @@ def certify(counts: SideCounts, near: NearCounts, strata: PaperStrata) -> SplitC
     """A certificate of both cuts and of each hold-out, over the accepted rows, or over the baseline rows if no row is
     accepted."""
     status, cuts = status_and_cuts(strata.collect())
-    rows = counts.collect()
-    pool, certified = rows.filter("in_calibration_pool"), rows.filter("certified")
+    rows = counts.with_columns(pl.col(pl.String).cast(pl.Categorical)).collect()  # a fourth of the memory
+    pool, certified = (rows.lazy().filter(name) for name in ("in_calibration_pool", "certified"))
     near_counts = near.group_by("cut").agg(pl.col("near_test", "near_pool").sum()).collect()
     of_cut = {cut: numbers for cut, *numbers in near_counts.select("cut", "near_test", "near_pool").iter_rows()}
     certificates = []
     for name, cut in cuts.items():
-        sides = LabelledSides(certified.filter(cut == "train"), certified.filter(cut == "test"), pool)
+        tables = (certified.filter(cut == "train"), certified.filter(cut == "test"), pool)
+        sides = LabelledSides(*pl.collect_all([table.select(LABELLED) for table in tables]))
         content = {"label_status": status} | certificate(sides, *of_cut.get(name, (0, 0)))
         certificates.append({"cut": name, "certificate": canonical_json(content)})
     return from_records(certificates, SplitCertificate).lazy()
@@ -70,7 +72,7 @@ def number(rows: pl.DataFrame) -> int:
 
 def shares(rows: pl.DataFrame) -> dict[str, float]:
     """Share of each label, to six digits."""
-    label = pl.col("anomaly_type_l2").fill_null(NORMAL)
+    label = pl.col("anomaly_type_l2").cast(pl.String).fill_null(NORMAL)
     counts = rows.group_by(label).agg(pl.col("count").sum()).sort("anomaly_type_l2")
     return {name: round(count / number(rows), 6) for name, count in counts.iter_rows()}
 

@@ -99,16 +99,19 @@ def draw(places: LabelPlaces, rules: ReleaseRules) -> tuple[PaperStrata, PoolMem
     Test side of the paper cut: ceil(share) of the accepted, of the baseline, and of those that need review, by strata
     of source model and subset, in the order of places. Places have 52 bits; records with the same one are on one side.
     """
-    of_decided = pl.col("paper_place").filter(pl.col("reason").is_null())
-    strata = places.group_by(STRATUM).agg(places=of_decided).sort(STRATUM).collect()
-    rows = []
+    is_decided = pl.col("reason").is_null()
+    sizes = places.group_by(STRATUM).agg(size=is_decided.sum()).sort(STRATUM).with_row_index("stratum").collect()
+    shares = []
     for status in STATUSES:
-        some = list(strata.filter(pl.col("label_status") == status).iter_rows(named=True))
-        sizes = {(row["source_model"], row["subset"]): len(row["places"]) for row in some}
-        for row, quota in zip(some, quotas(sizes, rules.test_share).values(), strict=True):
-            last = sorted(row["places"])[quota - 1] if quota else None
-            rows.append({**row, "last_place": last})
-    return from_records(rows, PaperStratum).lazy(), calibration_pool(places, rules)
+        some = sizes.filter(pl.col("label_status") == status)
+        quota = quotas(dict(zip(some.select(STRATUM[1:]).rows(), some["size"], strict=True)), rules.test_share)
+        shares.append(some.with_columns(quota=pl.Series(quota.values(), dtype=pl.Int64)))
+    strata = pl.concat(shares).sort("stratum")
+    numbered = places.filter(is_decided).join(sizes.lazy(), on=STRATUM).select("stratum", "paper_place")
+    in_order = numbered.collect().sort("stratum", "paper_place")["paper_place"]
+    last = pl.when(pl.col("quota") > 0).then(pl.col("size").cum_sum() - pl.col("size") + pl.col("quota") - 1)
+    ends = strata.with_columns(last_place=in_order.gather(strata.select(last).to_series()))
+    return ends.lazy().select(list(PaperStratum.model_fields)), calibration_pool(places, rules)
 
 
 def quotas(sizes: dict[tuple[str, str], int], share: float) -> dict[tuple[str, str], int]:
