@@ -5,7 +5,8 @@ Sessions have thousands of numbers and replies hundreds of figures, so numbers a
 negative: no sign is read with a figure.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,29 +21,35 @@ ABSOLUTE, RELATIVE = 0.006, 5e-5  # two numbers are equal but for rounding to tw
 
 
 class Derivation:
-    """Known numbers, and columns of numbers that belong together, prepared for questions."""
+    """Known numbers, and what columns of numbers that belong together add up to, prepared for questions."""
 
-    def __init__(self, known: set[float], columns: Iterable[list[float]]) -> None:
+    def __init__(self, known: set[float], sums: list[Numbers]) -> None:
         self.known = np.array(sorted(known), dtype=np.float64)
         self.some = self.known[-LARGEST_TABLE:]
         self.positive = self.some[self.some > 0]
-        self.changed = np.sort(np.outer(self.some, FACTORS).ravel())
-        sums = [totals(np.array(column[-LONGEST_COLUMN:], dtype=np.float64)) for column in columns if column]
-        self.totals = np.sort(np.concatenate(sums)) if sums else np.empty(0)
+        self.sums = sums
+
+    @cached_property
+    def changed(self) -> Numbers:
+        """Known numbers in other units."""
+        return np.sort(np.outer(self.some, FACTORS).ravel())
+
+    @cached_property
+    def totals(self) -> Numbers:
+        """What all columns add up to."""
+        return np.sort(np.concatenate(self.sums)) if self.sums else np.empty(0)
 
     def makes(self, number: float) -> bool:
         """True if the number is known or made of known ones."""
         low, high = around(number)
-        if holds(self.known, np.array([number])) or within(self.totals, low, high) or within(self.changed, low, high):
+        if holds(self.known, np.array([number])) or within(self.changed, low, high) or self.multiplies(low, high):
             return True
-        if not self.some.size:
-            return False
         moved = np.concatenate([number - self.some, self.some - number, number + self.some])
         if holds(self.known, np.round(moved, 4)):
             return True
         if any(bool(np.any(np.round(self.some, digits) == number)) for digits in ROUNDED):
             return True
-        return self.multiplies(low, high)
+        return within(self.totals, low, high)
 
     def multiplies(self, low: float, high: float) -> bool:
         """True if a product, a quotient or a share in per cent of two known numbers is between these bounds."""
@@ -59,7 +66,7 @@ class Derivation:
 
 def follows(numbers: Iterable[float], known: set[float], columns: Iterable[list[float]]) -> bool:
     """True if one of the numbers is known or made of known ones. `columns`: numbers that belong together."""
-    derivation = Derivation(known, columns)
+    derivation = Derivation(known, [totals(column) for column in columns if column])
     return any(derivation.makes(number) for number in numbers)
 
 
@@ -87,9 +94,9 @@ def between(values: Numbers, low: Numbers, high: Numbers) -> bool:
     return bool(np.any(np.searchsorted(values, low) < np.searchsorted(values, high, side="right")))
 
 
-def totals(column: Numbers) -> Numbers:
+def totals(numbers: Sequence[float]) -> Numbers:
     """Sums and the mean of numbers that belong together: of all, and of runs of three and more."""
+    column = np.array(numbers[-LONGEST_COLUMN:], dtype=np.float64)
     ends = np.concatenate([[0.0], np.cumsum(column)])
-    sums = ends[None, :] - ends[:, None]
-    runs = sums[np.triu_indices(ends.size, k=3)]
-    return np.concatenate([runs, [column.mean()]])
+    runs = [ends[last:] - ends[: ends.size - last] for last in range(3, ends.size)]
+    return np.concatenate([*runs, [column.mean()]])

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from openclawbench.fulltax.rules_judge.flow.calls import arguments, named_in, paths, written
-from openclawbench.fulltax.rules_judge.flow.values import ANY_NUMBER, all_numbers, codes, figures, readings
+from openclawbench.fulltax.rules_judge.flow.values import all_numbers, all_readings, codes, figures
 from openclawbench.fulltax.rules_judge.trace import Trace
 from openclawbench.records.packet import EvidenceStep
 
 if TYPE_CHECKING:
-    from openclawbench.fulltax.rules_judge.flow.derivation import Derivation
+    from openclawbench.fulltax.rules_judge.flow.derivation import Derivation, Numbers
 
 
 @dataclass
@@ -24,7 +24,8 @@ class Sources:
     own_files: set[str] = field(default_factory=set)  # that the agent wrote
     unread: list[tuple[str, EvidenceStep | None]] = field(default_factory=list)  # text of a user, or a call's output
     numbers: set[float] = field(default_factory=set)
-    columns: list[list[float]] = field(default_factory=list)  # numbers of an output; the last ones of all outputs
+    columns: list[list[float]] = field(default_factory=list)  # numbers of each output that were read last
+    totals: "list[Numbers]" = field(default_factory=list)  # what numbers of each output before add up to
     lasts: dict[str, list[float]] = field(default_factory=dict)  # last number of each output, by folder of its file
     derivation: "Derivation | None" = None  # of all numbers; None until one is asked for
 
@@ -53,11 +54,17 @@ class Sources:
             return False
         for text, step in self.unread:
             self.read(text, step)
-        if self.derivation is None or self.unread:
-            from openclawbench.fulltax.rules_judge.flow.derivation import Derivation  # loads numpy
-
-            self.derivation = Derivation(self.numbers, [*self.columns, *self.lasts.values()])
+        if self.unread:
+            self.derivation = None
             self.unread.clear()
+        if numbers & self.numbers:
+            return True
+        if self.derivation is None:
+            from openclawbench.fulltax.rules_judge.flow.derivation import Derivation, totals  # loads numpy
+
+            self.totals += map(totals, self.columns)
+            self.columns.clear()
+            self.derivation = Derivation(self.numbers, [*self.totals, *map(totals, self.lasts.values())])
         return any(self.derivation.makes(number) for number in numbers)
 
     def read(self, text: str, step: EvidenceStep | None) -> None:
@@ -66,9 +73,9 @@ class Sources:
             self.numbers |= all_numbers(text)
             return
         brought = all_numbers(step.action_text or "") - self.numbers
-        self.numbers |= all_numbers(text) - brought
-        column = [max(numbers) for match in ANY_NUMBER.finditer(text) if (numbers := readings(match[0]))]
-        if column:
+        read = all_readings(text)
+        self.numbers |= set().union(*read) - brought
+        if column := [max(numbers) for numbers in read]:
             self.columns.append(column[:60])
             for folder in {path.rpartition("/")[0] for path in paths(named_in(step))} | {""}:
                 self.lasts.setdefault(folder, []).append(column[-1])
@@ -83,11 +90,13 @@ class Unsourced:
     later: EvidenceStep | None  # the step whose output holds it afterwards, of what a call wrote
 
 
-def unsourced_values(trace: Trace, is_open: Callable[[EvidenceStep], bool] = lambda step: True) -> Iterator[Unsourced]:
+def unsourced_values(
+    trace: Trace, is_open: Callable[[EvidenceStep, int], bool] = lambda step, count: True
+) -> Iterator[Unsourced]:
     """Every first commitment, in a reply or in what a call writes, to a value that no source holds by then.
 
-    A value says something if a call writes it and a later output confirms it, or if something was left open before its
-    step (`is_open`). For others it is not found out whether a source holds them, which takes long.
+    A value says something if a call writes it and a later output confirms it, or if it would in its step, beside so
+    many other new ones (`is_open`). For others it is not found out whether a source holds them, which takes long.
     """
     sources, heard = Sources(), 0
     turns = sorted(trace.evidence.user_turns, key=lambda turn: turn.user_turn)
@@ -98,12 +107,13 @@ def unsourced_values(trace: Trace, is_open: Callable[[EvidenceStep], bool] = lam
             heard += 1
         is_reply = step.action_kind == "reply"
         commitment = (step.action_text or "") if is_reply else written(step)
-        for text, numbers in committed(commitment):
-            if text in named or sources.says(text):
-                continue
-            named.add(text)
+        new_values = {
+            text: numbers for text, numbers in committed(commitment) if text not in named and not sources.says(text)
+        }
+        named |= new_values.keys()
+        for text, numbers in new_values.items():
             later = None if is_reply else confirmed(trace.steps[place + 1 :], text, own_paths(step))
-            says_something = later is not None or is_open(step)
+            says_something = later is not None or is_open(step, len(new_values))
             if says_something and not sources.makes(numbers):
                 yield Unsourced(step, text, later)
         if step.action_kind == "tool_call":

@@ -29,9 +29,9 @@ def left_out_figures(trace: Trace) -> Iterator[Trigger]:
     that is left out is not."""
     for place, step in enumerate(trace.steps):
         command = shell_command(step)
-        results = figure_texts(step.reflection_text or "") if command and trace.succeeded(step) else []
-        if not results or len(figure_texts(command)) < LEAST_MEMBERS - 1:
+        if not trace.succeeded(step) or len(figure_texts(command)) < LEAST_MEMBERS - 1:
             continue
+        results = figure_texts(step.reflection_text or "")
         for members in rows_of_figures(trace, trace.steps[:place]):
             used = [member for member in members if member[0] in command]
             missing = [member for member in members if member[0] not in command]

@@ -9,7 +9,7 @@ from openclawbench.fulltax.rules_judge.flow.jobs import open_jobs
 from openclawbench.fulltax.rules_judge.flow.provenance import Unsourced, unsourced_values
 from openclawbench.fulltax.rules_judge.flow.values import figure_texts
 from openclawbench.fulltax.rules_judge.hits import Hit
-from openclawbench.fulltax.rules_judge.replies import REPLY, reserves
+from openclawbench.fulltax.rules_judge.replies import QUESTION, REPLY, reserves
 from openclawbench.fulltax.rules_judge.trace import Trace
 from openclawbench.fulltax.rules_judge.trigger import Trigger, fire
 from openclawbench.records.packet import EvidenceStep
@@ -25,6 +25,7 @@ def values_without_source(trace: Trace) -> Iterator[Trigger]:
     """A value is written before the output that holds it; or it is stated where its source failed or is still open; or
     it is reported although nothing that was looked at holds it."""
     left_open: dict[int, tuple[EvidenceStep | None, tuple[EvidenceStep, str] | None]] = {}
+    reporting: dict[int, bool] = {}
     reported: dict[int, list[Unsourced]] = {}
 
     def left_before(step: EvidenceStep) -> tuple[EvidenceStep | None, tuple[EvidenceStep, str] | None]:
@@ -33,7 +34,20 @@ def values_without_source(trace: Trace) -> Iterator[Trigger]:
             left_open[step.step_id] = open_failure(trace, step), next(open_jobs(trace, step), None)
         return left_open[step.step_id]
 
-    for value in unsourced_values(trace, lambda step: left_before(step) != (None, None) or reports(trace, step)):
+    def is_report(step: EvidenceStep) -> bool:
+        """Whether a step reports, found out once."""
+        if step.step_id not in reporting:
+            reporting[step.step_id] = reports(trace, step)
+        return reporting[step.step_id]
+
+    def says_something(step: EvidenceStep, count: int) -> bool:
+        """True if a step's values, so many of them, say something if no source holds them."""
+        is_question = step.action_kind == "reply" and QUESTION.search(step.action_text or "") is not None
+        if step.partial or is_question:
+            return False
+        return left_before(step) != (None, None) or (count >= LEAST_REPORTED and is_report(step))
+
+    for value in unsourced_values(trace, says_something):
         step = value.step
         is_reply = step.action_kind == "reply"
         cue = trace.quote(step, REPLY, place_of(step, value))
@@ -59,7 +73,7 @@ def values_without_source(trace: Trace) -> Iterator[Trigger]:
             yield fire(trace, name, step, step, cue, *failed, silent=silent)
         elif job is not None:
             yield fire(trace, "value_of_open_job", step, step, cue, trace.action(job[0]), silent=silent)
-        elif reports(trace, step):
+        elif is_report(step):
             reported.setdefault(step.step_id, []).append(value)
     for values in reported.values():
         if len(values) >= LEAST_REPORTED:

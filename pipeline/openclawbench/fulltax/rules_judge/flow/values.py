@@ -39,32 +39,34 @@ def readings(text: str) -> set[float]:
     }
 
 
+def all_readings(text: str) -> list[set[float]]:
+    """The numbers that each figure in a text can mean, in order."""
+    return [numbers for match in ANY_NUMBER.finditer(text) if (numbers := readings(match[0]))]
+
+
 def all_numbers(text: str) -> set[float]:
     """Every number that any figure in a text can mean."""
-    return {number for match in ANY_NUMBER.finditer(text) for number in readings(match[0])}
+    return set().union(*all_readings(text))
 
 
 def figures(text: str) -> Iterator[tuple[str, set[float]]]:
     """Figures that a text commits to, with what they can mean: those of three digits and more that are not years."""
-    return iter(figures_of(text))
+    return ((figure, readings(figure)) for figure in figure_texts(text))
 
 
 @lru_cache(maxsize=KEPT)
-def figures_of(text: str) -> list[tuple[str, set[float]]]:
-    """The figures of a text. Nobody changes them: every mechanism asks for them again."""
+def figure_texts(text: str) -> list[str]:
+    """The figures of a text, as they are written. Nobody changes the list: every mechanism asks for it again."""
     if not any(map(text.__contains__, "0123456789")):
         return []
-    kept_figures = []
-    for match in FIGURE.finditer(DATE.sub(" ", MARKUP.sub(" ", text))):
-        is_year = match[0].isdigit() and len(match[0]) == 4 and int(match[0]) in YEARS
-        if sum(character.isdigit() for character in match[0]) >= FEWEST_DIGITS and not is_year:
-            kept_figures.append((match[0], readings(match[0])))
-    return kept_figures
+    return [figure for figure in FIGURE.findall(DATE.sub(" ", MARKUP.sub(" ", text))) if commits(figure)]
 
 
-def figure_texts(text: str) -> list[str]:
-    """The figures of a text, as they are written."""
-    return [figure for figure, _ in figures_of(text)]
+def commits(figure: str) -> bool:
+    """True if a figure has enough digits and is no year."""
+    if len(figure) < FEWEST_DIGITS or sum(map(str.isdigit, figure)) < FEWEST_DIGITS:
+        return False
+    return not (len(figure) == 4 and figure.isdigit() and int(figure) in YEARS)
 
 
 @lru_cache(maxsize=KEPT)
