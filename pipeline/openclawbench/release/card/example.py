@@ -68,14 +68,15 @@ def choose(root: Path) -> tuple[str, str] | None:
     """Key of the example; null if the release has no records."""
     wanted = [*TRAJECTORY_KEY, "num_steps", "is_anomalous", "label_status"]
     files = [path for model in models_of(root) for path in shards_of(root, f"{ROOT}/{model}/{MASTER_FILE}")]
-    parts = [pl.scan_parquet(path, glob=False).select(wanted).collect(engine="streaming") for path in files]
-    rows = pl.concat(parts) if parts else pl.DataFrame(schema=dict.fromkeys(wanted, pl.String))
-    if not rows.height:
+    tables = [pl.scan_parquet(path, glob=False).select(wanted) for path in files]
+    statuses = [table.select(pl.col("label_status").unique()).collect(engine="streaming") for table in tables]
+    if not any(rows.height for rows in statuses):
         return None
-    good = (
-        pl.col("is_anomalous").fill_null(False) & (pl.col("label_status") == main_status(rows["label_status"]))
-    ).not_()
-    first = rows.sort(good, "num_steps", *TRAJECTORY_KEY).row(0, named=True)
+    status = main_status(pl.concat(statuses).to_series())
+    good = pl.col("is_anomalous").fill_null(False) & (pl.col("label_status") == status)
+    order = [~good, pl.col("num_steps"), *map(pl.col, TRAJECTORY_KEY)]
+    firsts = [table.sort(order).head(1).collect(engine="streaming") for table in tables]
+    first = pl.concat(firsts).sort(order).row(0, named=True)
     return first["source_model"], first["trajectory_id"]
 
 

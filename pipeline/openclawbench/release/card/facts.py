@@ -36,23 +36,24 @@ def facts(root: Path) -> Facts:
         "corpus": read(root / SUMMARY),
         "gap": sections["corrected_gap"]["facts"],
         "models": [model_row(root, model, records) for model in models],
-        "steps": records["num_steps"].sum(),
+        "steps": records["steps"].sum(),
         "labels": [label_row(root, cut, side) for cut in CUTS for side in SIDES],
         "leakage": {cut: read(root / SPLITS_FILE)["cuts"][cut] for cut in CUTS},
         "left_out": {cut: left_out(root / f"{folder}label_exclusions.jsonl") for cut, folder in CUTS.items()},
         "pool": counts(pl.read_parquet(root / typed_file(POOL_FILE), glob=False)["slice_label"]),
-        "made_by": {name: counts(records[name]) for name in MADE_BY},
+        "made_by": {name: sums_of(records, name) for name in MADE_BY},
         "human": human_counts(root),
         "judges": read(root / PACKAGE)["provenance"]["judges"],
         "collected": {
-            "formats": counts(records["source_format"]),
-            "first": records["started_at"].min(),
-            "last": records["ended_at"].max(),
+            "formats": sums_of(records, "source_format"),
+            "first": records["first"].min(),
+            "last": records["last"].max(),
         },
     }
 
 
 SAID = pl.col("provenance")
+COUNTED = {"records": pl.Int64, "steps": pl.Int64, "first": pl.String, "last": pl.String}
 MADE_BY: dict[str, pl.Expr] = {
     **{name: SAID.struct[name] for name in ("judge", "judge_model")},
     **{f"prompt_{name}": SAID.struct["prompt_versions"].struct[name] for name in STAGES},
@@ -61,13 +62,18 @@ MADE_BY: dict[str, pl.Expr] = {
 
 
 def master(root: Path, models: list[str]) -> pl.DataFrame:
-    """Slim columns of every record, from the Parquet of the master tables."""
+    """Records of the master tables counted by source model, format and what made their label: columns of these,
+    records, steps, first and last time."""
     files = [path for model in models for path in shards_of(root, f"{ROOT}/{model}/{MASTER_FILE}")]
-    times = {name: pl.col("trace_summary").struct[name] for name in ("started_at", "ended_at")}
-    columns = {name: pl.col(name) for name in ("source_model", "num_steps", "source_format")} | times | MADE_BY
-    parts = [pl.scan_parquet(path, glob=False).select(**columns).collect(engine="streaming") for path in files]
-    empty = {**dict.fromkeys(columns, pl.String), "num_steps": pl.Int64}
-    return pl.concat(parts) if parts else pl.DataFrame(schema=empty)
+    time = pl.col("trace_summary").struct
+    kinds = {"source_model": pl.col("source_model"), "source_format": pl.col("source_format")} | MADE_BY
+    numbers = {"steps": pl.col("num_steps"), "first": time["started_at"], "last": time["ended_at"]}
+    sums = [pl.col("steps").sum(), pl.col("first").min(), pl.col("last").max()]
+    parts = [pl.DataFrame(schema={**dict.fromkeys(kinds, pl.String), **COUNTED})]
+    for path in files:
+        rows = pl.scan_parquet(path, glob=False).select(**kinds, **numbers).group_by(*kinds)
+        parts.append(rows.agg(pl.len().cast(pl.Int64).alias("records"), *sums).collect(engine="streaming"))
+    return pl.concat(parts).group_by(*kinds).agg(pl.col("records").sum(), *sums)
 
 
 def model_row(root: Path, model: str, records: pl.DataFrame) -> Facts:
@@ -77,7 +83,7 @@ def model_row(root: Path, model: str, records: pl.DataFrame) -> Facts:
     return {
         "source_model": model,
         "trajectories": summary["totals"]["trajectories"],
-        "steps": records.filter(pl.col("source_model") == model)["num_steps"].sum(),
+        "steps": records.filter(pl.col("source_model") == model)["steps"].sum(),
         **{tier: tiers.get(tier, 0) for tier in TIERS},
         **{name: summary["totals"][name] for name in ("anomalous_accepted", "anomalous_baseline")},
     }
@@ -113,6 +119,11 @@ def counts(values: pl.Series) -> dict[str, int]:
     """Value -> records, nulls left out, sorted by value."""
     counted = values.drop_nulls().value_counts().sort(values.name)
     return dict(counted.iter_rows())
+
+
+def sums_of(records: pl.DataFrame, name: str) -> dict[str, int]:
+    """Value of a column -> records, nulls left out, sorted by value. `records`: master()."""
+    return dict(records.drop_nulls(name).group_by(name).agg(pl.col("records").sum()).sort(name).iter_rows())
 
 
 def read(path: Path) -> Any:
