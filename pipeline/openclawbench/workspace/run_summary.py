@@ -6,7 +6,7 @@ import polars as pl
 
 from openclawbench.base.terminal import pluralize
 from openclawbench.flow import all_stages
-from openclawbench.records.release import LabelAssignment, LabelBasis, SummaryCount
+from openclawbench.records.release import LabelAssignment, LabelPlace, SummaryCount
 from openclawbench.release.writer.summarize import summary
 from openclawbench.rules.release import ReleaseRules
 from openclawbench.sources.openclaw.session_index import REASON as BROKEN_CONTEXT
@@ -14,7 +14,7 @@ from openclawbench.storage.data_folder import DataFolder
 from openclawbench.workspace.certificates import certificate_lines
 from openclawbench.workspace.release_settings import describe_finds
 from openclawbench.workspace.settings import Settings
-from openclawbench.workspace.split_counts import count_splits, split_cautions, split_columns
+from openclawbench.workspace.split_counts import count_splits, split_cautions
 from openclawbench.workspace.update import RunReport
 
 NEEDS_A_PERSON = 1
@@ -113,16 +113,14 @@ def summarize(counts: pl.DataFrame) -> dict[str, Any]:
 
 def splits(report: RunReport) -> list[dict[str, Any]]:
     """Records and anomalies on each side of each cut (split_counts.count_splits)."""
-    return count_splits(split_columns(report.tables[LabelAssignment])) if report.tables is not None else []
+    return count_splits(report.tables[LabelAssignment]) if report.tables is not None else []
 
 
 def cautions(report: RunReport) -> list[str]:
     """A sentence for each side of a cut that has too few records or anomalies."""
     if report.tables is None:
         return []
-    assigned = split_columns(report.tables[LabelAssignment])
-    basis = report.tables[LabelBasis].select("source_model", "trajectory_id", "task_digest").collect()
-    return split_cautions(assigned, basis, ReleaseRules.load()) if assigned.height else []
+    return split_cautions(report.tables[LabelAssignment], report.tables[LabelPlace], ReleaseRules.load())
 
 
 def reasons_for_a_person(report: RunReport, settings: Settings) -> list[str]:

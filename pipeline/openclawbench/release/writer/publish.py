@@ -82,7 +82,9 @@ def rules_and_tables(run: Run, origin: MadeFrom) -> dict[str, Any]:
     """The values that the steps read besides the lines."""
     data, keys = run.data, run.keys
     outcomes = data.scan(FileOutcome, keys[FileOutcome]).select(*INPUT_KEY, *OUTCOME).collect().iter_rows()
-    references = data.scan(ReferenceLabel, keys[ReferenceLabel]).collect() if has_second_pass(run) else None
+    references = (
+        data.scan(ReferenceLabel, keys[ReferenceLabel]).sort(TRAJECTORY_KEY).collect() if has_second_pass(run) else None
+    )
     return {
         "overrides": run.overrides,
         "settings": PublishRules.load(overrides=run.overrides),
