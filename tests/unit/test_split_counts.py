@@ -10,11 +10,11 @@ RULES = ReleaseRules.load()
 
 
 def corpus(records: int, anomalous: set[int], share: float) -> tuple[pl.LazyFrame, pl.LazyFrame]:
-    """Label assignments and bases of a corpus with a task a record."""
+    """Label assignments and places of a corpus with a task a record."""
     digests = [f"task {number}" for number in range(records)]
     cut = ["test" if hashed("default_cut", digest) >= 1 - share else "train" for digest in digests]
     key = {"source_model": ["m"] * records, "trajectory_id": [f"t{number}" for number in range(records)]}
-    assigned = pl.LazyFrame(
+    assigned = pl.DataFrame(
         key
         | {
             "is_anomalous": [number in anomalous for number in range(records)],
@@ -24,7 +24,8 @@ def corpus(records: int, anomalous: set[int], share: float) -> tuple[pl.LazyFram
             "default_reason": pl.Series([None] * records, dtype=pl.String),
         }
     )
-    return assigned, pl.LazyFrame(key | {"task_digest": digests})
+    places = [hashed("default_cut", digest) for digest in digests]
+    return assigned.lazy(), pl.LazyFrame(key | {"default_place": places})
 
 
 def with_share(share: float) -> ReleaseRules:
@@ -45,18 +46,18 @@ def test_what_needs_review_is_not_counted_as_an_anomaly() -> None:
 
 
 def test_a_baseline_label_is_decided_and_never_called_accepted() -> None:
-    assigned, basis = corpus(60, {1, 2}, 0.1)
+    assigned, places = corpus(60, {1, 2}, 0.1)
     baseline = assigned.with_columns(label_status=pl.lit("baseline"))
     assert count_splits(baseline) == count_splits(assigned)
-    assert "accepted" not in str([count_splits(baseline), split_cautions(baseline, basis, with_share(0.1))])
+    assert "accepted" not in str([count_splits(baseline), split_cautions(baseline, places, with_share(0.1))])
 
 
 def test_a_test_side_without_an_anomaly_is_told_with_the_share_that_puts_one_there() -> None:
     """And a corpus cut with that share has one there, while no record of the former test side has left it."""
     digests = sorted(range(60), key=lambda number: hashed("default_cut", f"task {number}"))
     anomalous = {*digests[:10], digests[-20]}  # low hashes are train for good; one is in the upper third
-    assigned, basis = corpus(60, anomalous, 0.1)
-    said = split_cautions(assigned, basis, with_share(0.1))
+    assigned, places = corpus(60, anomalous, 0.1)
+    said = split_cautions(assigned, places, with_share(0.1))
     assert said[0].startswith("no decided anomaly is on the test side of default_cut")
     advice = next(one for one in said if one.startswith("test_share is 0.1; "))
     share = float(advice.split("; ")[1].split(" puts 1 of 11")[0])
@@ -68,11 +69,11 @@ def test_a_test_side_without_an_anomaly_is_told_with_the_share_that_puts_one_the
 
 
 def test_enough_anomalies_on_every_side_are_no_news() -> None:
-    assigned, basis = corpus(400, set(range(0, 400, 2)), 0.2)
-    assert split_cautions(assigned, basis, with_share(0.2)) == []
+    assigned, places = corpus(400, set(range(0, 400, 2)), 0.2)
+    assert split_cautions(assigned, places, with_share(0.2)) == []
 
 
 def test_where_no_share_helps_that_is_said() -> None:
     lowest = min(range(40), key=lambda number: hashed("default_cut", f"task {number}"))
-    assigned, basis = corpus(40, {lowest}, 0.1)
-    assert any("no test_share up to 0.5 helps" in one for one in split_cautions(assigned, basis, with_share(0.1)))
+    assigned, places = corpus(40, {lowest}, 0.1)
+    assert any("no test_share up to 0.5 helps" in one for one in split_cautions(assigned, places, with_share(0.1)))

@@ -229,6 +229,7 @@ class LabelPlace(Keyed):
     zone: str
     task: int
     subset: str
+    default_place: float
     paper_place: float
     calibration_place: float | None
     slice_label: str | None

@@ -6,7 +6,7 @@ import polars as pl
 
 from openclawbench.base.terminal import pluralize
 from openclawbench.flow import all_stages
-from openclawbench.records.release import LabelAssignment, LabelBasis, SummaryCount
+from openclawbench.records.release import LabelAssignment, LabelPlace, SummaryCount
 from openclawbench.release.writer.summarize import summary
 from openclawbench.rules.release import ReleaseRules
 from openclawbench.sources.openclaw.session_index import REASON as BROKEN_CONTEXT
@@ -106,10 +106,7 @@ def cautions(report: RunReport) -> list[str]:
     """A sentence for each side of a cut that has too few records or anomalies."""
     if report.tables is None:
         return []
-    assigned = report.tables[LabelAssignment]
-    if assigned.head(1).collect().is_empty():
-        return []
-    return split_cautions(assigned, report.tables[LabelBasis], ReleaseRules.load())
+    return split_cautions(report.tables[LabelAssignment], report.tables[LabelPlace], ReleaseRules.load())
 
 
 def reasons_for_a_person(report: RunReport, settings: Settings) -> list[str]:

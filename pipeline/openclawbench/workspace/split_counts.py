@@ -5,42 +5,41 @@ from typing import Any
 
 import polars as pl
 
-from openclawbench.release.labels.places import CUTS, hashed
+from openclawbench.release.labels.places import CUTS
 from openclawbench.rules.release import ReleaseRules
+from openclawbench.tables.record import TRAJECTORY_KEY
 
 FEW = 5  # anomalies on a test side; a rate over fewer is meaningless
 ENOUGH = (1, FEW)
 DEFAULT_CUT = CUTS[0]
 SIDES = ("train", "test")
+DECIDED = pl.col("label_status") != "needs_review"  # accepted, or the rules judge's baseline
+ANOMALOUS = DECIDED & pl.col("is_anomalous").fill_null(False)
 
 
-def count_splits(assigned: pl.LazyFrame) -> list[dict[str, Any]]:
+def count_splits(assigned: pl.DataFrame | pl.LazyFrame) -> list[dict[str, Any]]:
     """Count records, decided and anomalous ones by cut and side; then what the default cut leaves out, by reason.
 
     Columns of a row: cut, side, records, decided, anomalous. `assigned`: LabelAssignment.
     """
-    decided = pl.col("label_status") != "needs_review"  # accepted, or the rules judge's baseline
-    numbers = {
-        "records": pl.len(),
-        "decided": decided.sum(),
-        "anomalous": (decided & pl.col("is_anomalous").fill_null(False)).sum(),
-    }
-    zeros = dict.fromkeys(numbers, 0)
+    numbers = {"records": pl.len(), "decided": DECIDED.sum(), "anomalous": ANOMALOUS.sum()}
+    counted = assigned.lazy().group_by(*CUTS, "default_reason").agg(**numbers).collect()
+    sums, zeros = pl.col(*numbers).sum(), dict.fromkeys(numbers, 0)
     rows = []
     for cut in CUTS:
-        counts = {row[cut]: row for row in assigned.group_by(cut).agg(**numbers).collect().to_dicts()}
+        counts = {row[cut]: row for row in counted.group_by(cut).agg(sums).to_dicts()}
         rows += [{"cut": cut, "side": side} | {n: counts.get(side, zeros)[n] for n in numbers} for side in SIDES]
-    reasons = assigned.drop_nulls("default_reason").group_by("default_reason").agg(**numbers).sort("default_reason")
+    reasons = counted.drop_nulls("default_reason").group_by("default_reason").agg(sums).sort("default_reason")
     return rows + [
         {"cut": DEFAULT_CUT, "side": f"left out: {row['default_reason']}"} | {name: row[name] for name in numbers}
-        for row in reasons.collect().to_dicts()
+        for row in reasons.to_dicts()
     ]
 
 
-def split_cautions(assigned: pl.LazyFrame, basis: pl.LazyFrame, rules: ReleaseRules) -> list[str]:
-    """A sentence for each side with too few records, with advice. The tables: LabelAssignment, LabelBasis."""
-    sentences = []
-    for row in count_splits(assigned):
+def split_cautions(assigned: pl.LazyFrame, places: pl.LazyFrame, rules: ReleaseRules) -> list[str]:
+    """A sentence for each side with too few records, with advice; none without a record. `places`: LabelPlace."""
+    sentences, rows = [], count_splits(assigned)
+    for row in rows if any(row["records"] for row in rows) else ():
         place = f"the {row['side']} side of {row['cut']}"
         if row["side"] in SIDES and not row["records"]:
             sentences.append(f"no record is on {place}")
@@ -49,24 +48,16 @@ def split_cautions(assigned: pl.LazyFrame, basis: pl.LazyFrame, rules: ReleaseRu
         elif row["side"] == "test" and row["anomalous"] < FEW:
             sentences.append(f"decided anomalies on {place}: {row['anomalous']}, too few to measure much with")
     if any(DEFAULT_CUT in sentence and "anomal" in sentence for sentence in sentences):
-        sentences += larger_shares(assigned, basis, rules)
+        sentences += larger_shares(assigned, places, rules)
     return sentences
 
 
-def larger_shares(assigned: pl.LazyFrame, basis: pl.LazyFrame, rules: ReleaseRules) -> list[str]:
+def larger_shares(assigned: pl.LazyFrame, places: pl.LazyFrame, rules: ReleaseRules) -> list[str]:
     """Suggest a larger test_share. A record's place is a hash of its task: a larger share only moves records from train
     to test, so growth of the corpus still moves no record."""
-    key = ["source_model", "trajectory_id"]
-    rows = assigned.filter(pl.col("default_cut").is_not_null()).join(basis.select(*key, "task_digest"), on=key)
-    decided = (pl.col("label_status") != "needs_review") & pl.col("is_anomalous").fill_null(False)
-    tasks = rows.group_by("task_digest").agg(records=pl.len(), anomalous=decided.sum()).collect()
-    thresholds: list[float] = []  # of each anomaly, the share from which on it is on the test side
-    places: list[float] = []  # of each record
-    for digest, records, anomalous in tasks.select("task_digest", "records", "anomalous").iter_rows():
-        place = hashed(DEFAULT_CUT, digest)
-        thresholds += [1 - place] * anomalous
-        places += [place] * records
-    thresholds.sort()
+    on_side = assigned.filter(pl.col(DEFAULT_CUT).is_not_null()).select(*TRAJECTORY_KEY, anomalous=ANOMALOUS)
+    rows = on_side.join(places, on=TRAJECTORY_KEY).select("anomalous", "default_place").collect()
+    thresholds = sorted(1 - place for place in rows.filter("anomalous")["default_place"])
     candidates: dict[float, int] = {}  # test_share -> anomalies on the test side
     for wanted in ENOUGH:
         if wanted <= len(thresholds):
@@ -74,8 +65,8 @@ def larger_shares(assigned: pl.LazyFrame, basis: pl.LazyFrame, rules: ReleaseRul
             if rules.test_share < share <= 0.5:
                 candidates[share] = sum(threshold <= share for threshold in thresholds)
     shares = [
-        f"{share:g} puts {number} of {len(thresholds)} there ({sum(place >= 1 - share for place in places)} of "
-        f"{len(places)} records)"
+        f"{share:g} puts {number} of {len(thresholds)} there ({(rows['default_place'] >= 1 - share).sum()} of "
+        f"{rows.height} records)"
         for share, number in candidates.items()
     ]
     if not shares:

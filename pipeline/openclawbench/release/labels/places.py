@@ -57,7 +57,8 @@ def place_of(row: Mapping[str, Any], rules: ReleaseRules) -> dict[str, Any]:
     """The columns of LabelPlace but `sketch`. Reserved tasks give the calibration pool its records that pass the oracle
     and are not in review."""
     key, status, digest = key_of(row), status_of(row["quality_tier"]), row["task_digest"]
-    zone = zone_of(digest, rules)
+    default_place = hashed("default_cut", digest)
+    zone = zone_at(default_place, rules)
     decided = decided_status(row) is not None
     is_eligible = status != NEEDS_REVIEW and row["slice_label"] in rules.calibration.slices and zone == RESERVED
     return {
@@ -67,6 +68,7 @@ def place_of(row: Mapping[str, Any], rules: ReleaseRules) -> dict[str, Any]:
         "zone": zone,
         "task": int.from_bytes(bytes.fromhex(sha256_text(digest)[:16]), signed=True),
         "subset": row["subset"] or "",
+        "default_place": default_place,
         "paper_place": hashed("paper_cut", *key),
         "calibration_place": hashed("calibration", *key) if is_eligible and not row["partial_trial"] else None,
     }
@@ -77,13 +79,12 @@ def hashed(*parts: str) -> float:
     return int(sha256_text("\0".join(parts))[:13], 16) / 16**13
 
 
-def zone_of(task_digest: str, rules: ReleaseRules) -> str:
+def zone_at(place: float, rules: ReleaseRules) -> str:
     """train, test, or `calibration_task`, by hash of the task only: reserved tasks at the lower end, test at the upper,
     so that a larger share of either takes tasks only from train."""
-    number = hashed("default_cut", task_digest)
-    if number >= 1 - rules.test_share:
+    if place >= 1 - rules.test_share:
         return "test"
-    return RESERVED if number < rules.calibration.task_share else "train"
+    return RESERVED if place < rules.calibration.task_share else "train"
 
 
 def decided_status(row: Mapping[str, Any]) -> str | None:

@@ -51,7 +51,7 @@ SAME_WARNING = " **Both passes have the same judge: that they agree says nothing
 RULES_WARNING = " The rules judge is a baseline, not annotation: agreement with it does not measure reliability."
 
 
-@stage(scope="corpus")
+@stage(scope="shard")
 def reference(annotations: AnnotationsPass2, assignments: LabelAssignments) -> ReferenceLabels:
     """One row a trajectory, sorted by key: the second pass's label, and whether both passes have high confidence."""
     first = {(row["source_model"], row["trajectory_id"]): row for row in assignments.collect().iter_rows(named=True)}
