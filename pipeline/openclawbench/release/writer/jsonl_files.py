@@ -140,5 +140,5 @@ def compressing(to: Path) -> Iterator[Any]:
 
 def form(root: Path) -> str:
     """The ending of the JSONL files of a release: blank, .gz or .zst."""
-    (path,) = released(root / "silver_train_labels.jsonl") or [root]
-    return path.suffix if path.suffix in CODECS else ""
+    files = released(root / "silver_train_labels.jsonl")
+    return files[0].suffix if files and files[0].suffix in CODECS else ""
