@@ -36,7 +36,7 @@ def parts_of(message: Message) -> tuple[list[Block], str | None, str | None, lis
 
 
 def without_thought(text: str) -> tuple[str | None, str]:
-    """What a text thinks at its beginning, in a tag that the runtime takes out before it shows the text; the rest."""
+    """What a text thinks at its beginning, in a tag that the runtime takes out before it is shown, and the rest."""
     match = THOUGHT.match(text) if "<think" in text else None
     return (match[2], text[match.end() :]) if match else (None, text)
 
