@@ -4,7 +4,6 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import polars as pl
@@ -12,7 +11,6 @@ import polars as pl
 from openclawbench.release.input_files import INPUTS_FILE
 from openclawbench.release.privacy.detect import Detector, Finder, Hit
 from openclawbench.release.record_key import Key, key_of
-from openclawbench.release.writer.jsonl_files import open_lines
 from openclawbench.release.writer.render import MASTER_FILE, STAGES, stage_raw_file
 
 SCANNED = (MASTER_FILE, *(stage_raw_file(stage, number) for number in (1, 2) for stage in STAGES))
@@ -229,25 +227,3 @@ def masked(text: str, detector: Detector) -> str:
 def mask(text: str, hit: Hit) -> str:
     """A masked find: the beginning that names its kind, and its length."""
     return f"{text[hit.start : hit.start + hit.shown]}…({hit.end - hit.start} characters)"
-
-
-def scan_file(root: Path, name: str, detector: Detector, scan: TextScan, at_once: int = 512) -> None:
-    """Scan a JSONL file of a release. Raises OSError if it cannot be read to its end."""
-    for start, lines in batches(root / name, at_once):
-        numbers = range(start, start + len(lines))
-        frame = pl.DataFrame({"line": lines, "file": name, "number": numbers})
-        for find in finds_of(frame, detector):
-            scan.add(find)
-
-
-def batches(path: Path, at_once: int) -> Iterator[tuple[int, list[str]]]:
-    """(number of the first, lines) of a file."""
-    with open_lines(path) as file:
-        number, lines = 1, list[str]()
-        for raw in file:
-            lines.append(raw.decode("utf-8", "replace"))
-            if len(lines) == at_once:
-                yield number, lines
-                number, lines = number + len(lines), []
-        if lines:
-            yield number, lines

@@ -14,9 +14,9 @@ from openclawbench.release.input_files import INPUTS_TABLE
 from openclawbench.release.privacy.detect import Detector
 from openclawbench.release.privacy.policy import RULES_FILE
 from openclawbench.release.privacy.rules import PrivacyRules
-from openclawbench.release.privacy.scan import SCANNED, TextFind, TextScan, rows_of, scan_file, scan_inputs
+from openclawbench.release.privacy.scan import SCANNED, TextFind, TextScan, finds_of, rows_of, scan_inputs
 from openclawbench.release.validate.findings import Findings
-from openclawbench.release.writer.jsonl_files import released
+from openclawbench.release.writer.jsonl_files import open_lines, released
 from openclawbench.release.writer.render import ROOT
 from openclawbench.tables.sorted_merge import row_groups
 
@@ -54,6 +54,28 @@ def scan_model(root: Path, model: str, detector: Detector) -> TextScan:
             with contextlib.suppress(OSError):  # the check of its lines reports it
                 scan_file(root, name, detector, scan)
     return scan
+
+
+def scan_file(root: Path, name: str, detector: Detector, scan: TextScan, at_once: int = 512) -> None:
+    """Scan a JSONL file of a release. Raises OSError if it cannot be read to its end."""
+    for start, lines in batches(root / name, at_once):
+        numbers = range(start, start + len(lines))
+        frame = pl.DataFrame({"line": lines, "file": name, "number": numbers})
+        for find in finds_of(frame, detector):
+            scan.add(find)
+
+
+def batches(path: Path, at_once: int) -> Iterator[tuple[int, list[str]]]:
+    """(number of the first, lines) of a file."""
+    with open_lines(path) as file:
+        number, lines = 1, list[str]()
+        for raw in file:
+            lines.append(raw.decode("utf-8", "replace"))
+            if len(lines) == at_once:
+                yield number, lines
+                number, lines = number + len(lines), []
+        if lines:
+            yield number, lines
 
 
 def is_wrong(find: TextFind, rules: PrivacyRules) -> bool:
