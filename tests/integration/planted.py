@@ -14,12 +14,12 @@ from sealing import seal
 
 from openclawbench.base.canonical_json import canonical_json
 from openclawbench.errors import OpenClawBenchError
-from openclawbench.records.datapackage import DataPackage, InputFile
+from openclawbench.records.datapackage import INPUTS_FILE, DataPackage, InputFile
 from openclawbench.records.release import LabelBasis, LabelRow, Master, PoolRow, PositiveStructured, RecordIndexRow
 from openclawbench.records.tiers import status_of
 from openclawbench.release.card.configs import models_of
 from openclawbench.release.card.described import described
-from openclawbench.release.input_files import INPUTS_FILE, INPUTS_TABLE
+from openclawbench.release.input_files import INPUTS_TABLE
 from openclawbench.release.labels.labels import CUTS, HOLD_OUT, PARTS, POOL_FILE, SIDES, as_json, part_file
 from openclawbench.release.privacy.detect import Detector
 from openclawbench.release.privacy.rules import PrivacyRules

@@ -16,7 +16,7 @@ from child import EXAMPLE, Ran, call, few_shards, small_raw
 from planted import Opened, Row, package_of
 
 from openclawbench.base.canonical_json import canonical_json
-from openclawbench.release.input_files import INPUTS_FILE
+from openclawbench.records.datapackage import INPUTS_FILE
 from openclawbench.release.labels.labels import LEFT_OUT_FILE, POOL_FILE, SPLITS_FILE
 from openclawbench.release.record_index import INDEX_FILE
 from openclawbench.release.validate.validate import validate

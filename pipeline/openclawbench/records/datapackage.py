@@ -5,6 +5,7 @@ from typing import Literal
 from openclawbench.records.certificate import JudgeCertificate
 from openclawbench.tables.record import Record
 
+INPUTS_FILE = "input_files.jsonl"
 Disposition = Literal["trajectory", "copy", "quarantined", "sidecar"]  # what became of an input
 
 

@@ -5,13 +5,12 @@ from pathlib import Path
 
 import polars as pl
 
-from openclawbench.records.datapackage import InputFile
+from openclawbench.records.datapackage import INPUTS_FILE, InputFile
 from openclawbench.release.writer.staging_folder import StagingFolder
 from openclawbench.release.writer.table_writer import Output, typed_file, write_tables
 from openclawbench.storage.temporary_folder import temporary_folder
 from openclawbench.tables.sorted_merge import ORDER, merged, write_sorted
 
-INPUTS_FILE = "input_files.jsonl"
 INPUTS_TABLE = typed_file(INPUTS_FILE)
 TRAJECTORY = "trajectory"  # disposition of an input that became a record
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from openclawbench.release.input_files import INPUTS_FILE
+from openclawbench.records.datapackage import INPUTS_FILE
 from openclawbench.release.privacy.detect import Detector, Finder, Hit
 from openclawbench.release.record_key import Key, key_of
 from openclawbench.release.writer.render import MASTER_FILE, STAGES, stage_raw_file

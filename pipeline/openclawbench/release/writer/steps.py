@@ -18,12 +18,12 @@ import polars as pl
 from openclawbench.base.free_memory import give_back_memory
 from openclawbench.judge.prompts import file_of, prompt_files
 from openclawbench.records.calibration import HumanVerdict
-from openclawbench.records.datapackage import MadeFrom
+from openclawbench.records.datapackage import INPUTS_FILE, MadeFrom
 from openclawbench.records.tiers import BASELINE_JUDGES
 from openclawbench.release.card.croissant import NAME as CROISSANT
 from openclawbench.release.card.described import README, described
 from openclawbench.release.human_audited import HUMAN_FILE, write_human
-from openclawbench.release.input_files import INPUTS_FILE, INPUTS_TABLE, write_input_files
+from openclawbench.release.input_files import INPUTS_TABLE, write_input_files
 from openclawbench.release.labels.labels import POOL_FILE, SPLITS_FILE, as_json, write_labels
 from openclawbench.release.privacy.policy import RULES_FILE
 from openclawbench.release.privacy.publishing import Scanned
@@ -64,12 +64,6 @@ class Step(NamedTuple):
     def name(self) -> str:
         """The function's name."""
         return self.function.__name__
-
-    @property
-    def reads(self) -> list[str]:
-        """Names of the values that it is called with."""
-        names = list(inspect.signature(self.function).parameters)
-        return [self.each, *names[1:]] if self.each else names
 
     def writes(self, path: str) -> bool:
         """True for a file that this step writes."""

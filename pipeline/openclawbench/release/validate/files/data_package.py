@@ -12,12 +12,12 @@ from pydantic import ValidationError
 from openclawbench.base.canonical_json import canonical_json
 from openclawbench.errors import InvalidRules
 from openclawbench.records.certificate import CONFIDENCE, JudgeCertificate
-from openclawbench.records.datapackage import DataPackage, Disposition, InputFile, JudgeUsed, MadeFrom
+from openclawbench.records.datapackage import INPUTS_FILE, DataPackage, Disposition, InputFile, JudgeUsed, MadeFrom
 from openclawbench.records.json_schema import SCHEMA_VERSION
 from openclawbench.records.tiers import BASELINE_JUDGES
 from openclawbench.release.card.croissant import NAME as CROISSANT
 from openclawbench.release.card.described import README
-from openclawbench.release.input_files import INPUTS_FILE, INPUTS_TABLE, TRAJECTORY
+from openclawbench.release.input_files import INPUTS_TABLE, TRAJECTORY
 from openclawbench.release.settings import PublishRules
 from openclawbench.release.validate.compare import compare, read_json
 from openclawbench.release.validate.files.lines import raw_lines, read_line, schema_error_of

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from openclawbench.judge.prompts import STAGES as PROMPTED
-from openclawbench.records.datapackage import MadeFrom
+from openclawbench.records.datapackage import INPUTS_FILE, MadeFrom
 from openclawbench.records.tiers import BASELINE_JUDGES
 from openclawbench.release.card.croissant import NAME as CROISSANT
 from openclawbench.release.card.described import README
 from openclawbench.release.human_audited import HUMAN_FILE
-from openclawbench.release.input_files import INPUTS_FILE, INPUTS_TABLE
+from openclawbench.release.input_files import INPUTS_TABLE
 from openclawbench.release.labels.labels import (
     CUTS,
     HOLD_OUT,
