@@ -75,7 +75,7 @@ def choose(root: Path) -> tuple[str, str] | None:
     status = main_status(pl.concat(statuses).to_series())
     good = pl.col("is_anomalous").fill_null(False) & (pl.col("label_status") == status)
     order = [~good, pl.col("num_steps"), *map(pl.col, TRAJECTORY_KEY)]
-    firsts = [table.sort(order).head(1).collect(engine="streaming") for table in tables]
+    firsts = [table.bottom_k(1, by=order).collect(engine="streaming") for table in tables]
     first = pl.concat(firsts).sort(order).row(0, named=True)
     return first["source_model"], first["trajectory_id"]
 
