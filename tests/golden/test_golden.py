@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from openclawbench.records.oracle import Coverage
+from openclawbench.records.session import FileOutcome
 from openclawbench.storage.data_folder import DataFolder
 from openclawbench.workspace.progress import Progress
 from openclawbench.workspace.settings import settings
@@ -90,7 +91,7 @@ def run(case: Path, folder: Path) -> Outcome:
             records[name] = without(record)
         for file in TIER_FILES:
             tiers.update(record["trajectory_id"] for record in read_jsonl(model / file))
-    rows = done.files.sort("path").to_dicts()
+    rows = done.tables[FileOutcome].collect().sort("path").to_dicts()
     files = {
         "files": [{name: row[name] for name in FILE_FIELDS} for row in rows],
         "input_faults": [{**fault, "file": relative(fault["file"], case)} for fault in messageless(done.faults)],

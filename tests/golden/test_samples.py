@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 from test_golden import HINT, SHARDS, UPDATE, first_difference, write
 
-from openclawbench.records.session import Step, TraceSummaryRow, Trajectory, UserTurn
+from openclawbench.records.session import FileOutcome, Step, TraceSummaryRow, Trajectory, UserTurn
 from openclawbench.storage.data_folder import DataFolder
 from openclawbench.tables.record import TRAJECTORY_KEY
 from openclawbench.workspace.progress import Progress
@@ -114,7 +114,7 @@ def normalized(raw: Path, folder: Path) -> dict[str, Any]:
     turns = by_trajectory(done.tables[UserTurn].lazy(), "user_turn")
     summaries = by_trajectory(done.tables[TraceSummaryRow].lazy())
     found: dict[str, Any] = {}
-    for row in done.files.sort("path", "member").iter_rows(named=True):
+    for row in done.tables[FileOutcome].collect().sort("path", "member").iter_rows(named=True):
         assert row["records_in"] == sum(one["count"] for one in row["record_counts"]), row["path"]
         golden: dict[str, Any] = {"file": compact({name: row[name] for name in FILE_FIELDS})}
         if row["disposition"] == "trajectory":
