@@ -100,6 +100,14 @@ def test_a_stage_that_needs_all_shards_says_that_it_waits(small: Ran, tmp_path: 
     assert "nothing was redone" in third.text
 
 
+def test_every_stage_that_waits_counts_the_same_missing_shards(small: Ran, tmp_path: Path) -> None:
+    data = few_shards(tmp_path / "data", SHARDS)
+    first = call(*arguments(data, small.raw, "--shard", "0/2", "--json"))
+    assert first.json["waiting"] == dict.fromkeys(AFTER_ALL_SHARDS, 3)
+    second = call(*arguments(data, small.raw, "--shard", "1/2"))
+    assert "the release wait for the last run: all shards are there" in " ".join(second.text.split())
+
+
 @pytest.mark.parametrize("written", ["2/2", "1", "-1/2", "a/b", "0/0"])
 def test_a_share_that_is_none_is_refused(written: str, small: Ran, tmp_path: Path) -> None:
     ended = call(*arguments(tmp_path / "data", small.raw, "--shard", written))

@@ -47,8 +47,8 @@ def test_a_part_is_on_the_disk_whole_before_it_gets_its_name(happened: list[tupl
     (first, temporary), second = happened
     name, size = temporary.split()
     assert (first, second) == ("synced", ("renamed", name))
-    assert int(size) == data.part(SummaryCount, 0, "key").stat().st_size > 0
-    assert pl.read_parquet(data.part(SummaryCount, 0, "key")).height == 0
+    assert int(size) == data.parts(SummaryCount, {0: "key"})[0].stat().st_size > 0
+    assert pl.read_parquet(data.parts(SummaryCount, {0: "key"})[0]).height == 0
 
 
 def test_every_file_of_a_release_is_on_the_disk_whole_before_the_release_is_there(

@@ -118,7 +118,7 @@ def test_a_part_that_names_no_other_has_its_columns_itself(data: DataFolder) -> 
 def test_where_a_part_that_it_was_made_of_is_gone_that_is_said(
     data: DataFolder, record: type[Record], lender: type[Record]
 ) -> None:
-    gone = data.part(lender, 1, LENT[lender][1])
+    gone = data.parts(lender, {1: LENT[lender][1]})[1]
     gone.unlink()
     with pytest.raises(UnreadableInput) as said:
         data.scan(record, PARTS)

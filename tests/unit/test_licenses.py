@@ -117,7 +117,7 @@ def test_provenance_states_the_licences(tmp_path: Path) -> None:
     intake = take_in(DataFolder(tmp_path / "data"), tmp_path / "raw", None, False, accept_noncommercial=True)
     manifest, rules = empty(RunManifestRow).lazy(), NormalizeRules.load()
     tables = [normalize(intake.read(SourceFile, shard), manifest, rules)[-1] for shard in intake.entries]
-    rows = pl.concat(sorted_inputs(tables))
+    rows = pl.concat(sorted_inputs(tables, tmp_path))
     assert rows["license"].to_list() == ["cc-by-nc-4.0", None]
     assert rows["disposition"].to_list() == ["trajectory", "trajectory"]
     stated = stated_licenses(license_counts(tables))

@@ -7,9 +7,13 @@ import polars as pl
 import pytest
 
 from openclawbench.records.release import LineSize, ReleaseLine
+from openclawbench.release.settings import PublishRules
 from openclawbench.release.writer import pieces
 from openclawbench.release.writer.pieces import Piece, few_files, merge, plan_pieces, rows_in
+from openclawbench.release.writer.staging_folder import StagingFolder
+from openclawbench.release.writer.steps import compress_lines
 from openclawbench.runtime.engines.serial import Serial
+from openclawbench.storage.data_folder import DataFolder
 from openclawbench.tables.schema import schema
 
 IDS = [f"t-{number:03}" for number in range(40)] + ["é", "\U0001f600", "\uffee"]
@@ -71,3 +75,12 @@ def test_pieces_divide_the_rows_of_a_file(shards: list[Path]) -> None:
     own = plan_pieces(sizes({"m": [1] * len(IDS), "n": [1] * len(IDS)}), 7)
     for path in shards:
         assert [row for piece in own for row in rows_in(path, piece)] == list(rows_in(path))
+
+
+def test_a_model_whose_name_ends_as_a_jsonl_file_does_is_compressed_as_others_are(tmp_path: Path) -> None:
+    staging, settings = StagingFolder(DataFolder(tmp_path)), PublishRules.load().model_copy(update={"jsonl": "gz"})
+    staging.write("fulltax_prod_v1/m.jsonl/master_table_all.jsonl", b"{}\n")
+    compress_lines(staging, settings)
+    assert [path.name for path in (staging.root / "fulltax_prod_v1" / "m.jsonl").iterdir()] == [
+        "master_table_all.jsonl.gz"
+    ]

@@ -1,8 +1,14 @@
 """What datapackage.json says of inputs: what rows say, not where they were found."""
 
+import json
+from pathlib import Path
 from typing import Any
 
-from openclawbench.release.writer.provenance import input_table
+import pytest
+
+from openclawbench.release.validate.files.data_package import read_package
+from openclawbench.release.validate.findings import Findings
+from openclawbench.release.writer.provenance import input_table, program_digest
 
 ROWS: list[dict[str, Any]] = [
     {"source_model": "m", "native_session_basename": name, "success": success, "row_id": f"outcomes.jsonl:{number}"}
@@ -28,3 +34,14 @@ def test_a_row_of_several_shards_counts_once_and_another_row_is_another_table() 
     other = [ROWS[0] | {"success": False}, *ROWS[1:]]
     assert found.sha256 != input_table("outcomes", [other]).sha256
     assert found.sha256 != input_table("outcomes", [ROWS[:2]]).sha256
+
+
+@pytest.mark.parametrize("program, says_so", [("0" * 64, True), (program_digest(), False), (None, False)])
+def test_an_unreadable_package_of_another_program_says_so(program: str | None, says_so: bool, tmp_path: Path) -> None:
+    content = {"name": "n", "provenance": {"program_sha256": program, "inputs": []}}
+    (tmp_path / "datapackage.json").write_text(json.dumps(content))
+    findings = Findings()
+    assert read_package(tmp_path, findings) is None
+    (finding,) = findings.kept
+    assert finding.message.startswith("cannot be read: version: Field required")
+    assert ("another version of the program made this release" in finding.message) == says_so

@@ -1,5 +1,7 @@
 """Mechanisms of flow: each fires alone on its session, not on its twin, without thinking and in other languages."""
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -7,6 +9,7 @@ from rules_judge_builders import RULES, evidence, find, reply
 from rules_judge_flow_cases import FLOW, change, lost, read, run, write
 from rules_judge_row_cases import ROWS
 
+from openclawbench.fulltax.rules_judge.flow.calls import scripts
 from openclawbench.fulltax.rules_judge.flow.derivation import FACTORS, ROUNDED, follows
 from openclawbench.fulltax.rules_judge.flow.provenance import unsourced_values
 from openclawbench.fulltax.rules_judge.flow.values import all_numbers, codes, figures, readings
@@ -235,3 +238,10 @@ def test_a_listing_of_file_names_is_no_failed_part() -> None:
     answer = reply("All tasks of the queue are archived, and nothing is left to do.")
     assert strong(evidence(run("sh tasks.sh", names), answer)) == set()
     assert strong(evidence(run("ls tasks", names.replace("a.failed.md", "failed"), "inspect"), answer)) == set()
+
+
+def test_scripts_of_a_command_cost_no_more_than_its_length() -> None:
+    assert scripts("cd a; python3  tools/run.py && ./b.sh|  node c.js") == {"run.py", "b.sh", "c.js"}
+    started = time.perf_counter()
+    assert scripts("ls;" + " " * 100_000 + "!") == frozenset()
+    assert time.perf_counter() - started < 30  # a quadratic pattern takes minutes

@@ -8,7 +8,6 @@ import polars as pl
 from openclawbench.records.datapackage import INPUTS_FILE, InputFile
 from openclawbench.release.writer.staging_folder import StagingFolder
 from openclawbench.release.writer.table_writer import Output, typed_file, write_tables
-from openclawbench.storage.temporary_folder import temporary_folder
 from openclawbench.tables.sorted_merge import ORDER, merged, write_sorted
 
 INPUTS_TABLE = typed_file(INPUTS_FILE)
@@ -19,19 +18,19 @@ def write_input_files(staging: StagingFolder, outcomes: Sequence[Path]) -> dict[
     """Write the file and its Parquet form, sorted by path and place. Returns the licences that are stated for
     trajectories, with how many each. `outcomes`: parts of FileOutcome."""
     tables = [pl.scan_parquet(path, glob=False) for path in outcomes]
-    write_tables(staging, sorted_inputs(tables), [Output(name, InputFile) for name in (INPUTS_FILE, INPUTS_TABLE)])
+    outputs = [Output(name, InputFile) for name in (INPUTS_FILE, INPUTS_TABLE)]
+    write_tables(staging, sorted_inputs(tables, staging.scratch), outputs)
     return license_counts(tables)
 
 
-def sorted_inputs(outcomes: Sequence[pl.LazyFrame]) -> Iterator[pl.DataFrame]:
-    """Rows of InputFile, in an order that does not depend on shards."""
+def sorted_inputs(outcomes: Sequence[pl.LazyFrame], scratch: Path) -> Iterator[pl.DataFrame]:
+    """Rows of InputFile, in an order that does not depend on shards. `scratch`: a folder for temporary files."""
     at = pl.col("base_line").cast(pl.String).str.zfill(19)
     order = pl.concat_str("path", pl.col("member").fill_null(""), at, pl.col("sha256").fill_null(""), separator="\0")
-    with temporary_folder("inputs") as scratch:
-        files = [scratch / f"{number}.parquet" for number in range(len(outcomes))]
-        for rows, path in zip(outcomes, files, strict=True):
-            write_sorted(rows.select(*InputFile.model_fields, order.alias(ORDER)).collect(), path)
-        yield from (rows.drop(ORDER) for rows in merged(files, scratch))
+    files = [scratch / f"inputs-{number}.parquet" for number in range(len(outcomes))]
+    for rows, path in zip(outcomes, files, strict=True):
+        write_sorted(rows.select(*InputFile.model_fields, order.alias(ORDER)).collect(), path)
+    yield from (rows.drop(ORDER) for rows in merged(files, scratch))
 
 
 def license_counts(outcomes: Sequence[pl.LazyFrame]) -> dict[str, int]:

@@ -56,7 +56,7 @@ class StageReport:
     seconds: float = 0.0
     cpu: float = 0.0
     failed: dict[str, str] = field(default_factory=dict)  # shard -> error
-    waits_for: int | None = None  # of a stage over the whole corpus that waits: shards that are not there
+    waits_for: int | None = None  # of a stage that waits for every shard: those that are not there
 
 
 class Run:
@@ -86,6 +86,7 @@ class Run:
         self.choose = choose or (lambda _: Serial())
         self.keys: dict[type[Record], Keys] = {source: source_keys(intake, source) for source in SOURCES}
         self.rules: dict[str, dict[str, Any]] = {}
+        self.after_all: dict[type[Record], set[Shard]] = {}  # tables that wait for every shard, and for which
         self.listed: dict[type[Record], set[str]] = {}  # names of parts, listed once until something is computed
         self.counted: dict[type[Record], int] = {}  # rows of tables that are up to date
         self.written: dict[tuple[type[Record], Shard], tuple[str, int]] = {}  # this run's parts: key, rows
@@ -114,6 +115,8 @@ class Run:
             keys = self.part_keys(stage, rules)
             for record in stage.writes:
                 self.keys[record] = keys
+            if self.needs_all(stage):
+                self.after_all |= {record: set() for record in stage.writes}
             mine = [shard for shard in keys if self.share is None or self.share.has(shard)]
             reports.append(StageReport(stage.name, len(mine), len(set(mine) - self.fresh(stage))))
         return reports
@@ -129,9 +132,14 @@ class Run:
         keys, part_names = self.keys[stage.writes[0]], [self.present(record) for record in stage.writes]
         return {shard for shard, key in keys.items() if all(part_name(shard, key) in names for names in part_names)}
 
+    def needs_all(self, stage: Stage) -> bool:
+        """True for a stage that can begin only once every shard is there."""
+        return stage.scope != "shard" or not self.after_all.keys().isdisjoint(stage.reads.values())
+
     def missing(self, stage: Stage) -> set[Shard]:
-        """The shards that lack a part which the stage reads."""
-        return set().union(*(self.lacking(record) for record in stage.reads.values()))
+        """The shards that lack a part which the stage reads, or for which a table that it reads waits."""
+        wait, tables = self.after_all, stage.reads.values()
+        return set().union(*(wait[table] if table in wait else self.lacking(table) for table in tables))
 
     def bring_together(
         self,
@@ -214,8 +222,10 @@ class Run:
         """Where a stage is up to date: no part is left of earlier runs, and a manifest says what was done. A share
         leaves both to the run over everything: others may be at work."""
         keys = self.keys[stage.writes[0]]
-        if stage.scope != "shard" and not keys.keys() <= self.fresh(stage):
-            report.waits_for = len(self.missing(stage))
+        if self.needs_all(stage) and not keys.keys() <= self.fresh(stage):
+            missing = self.missing(stage)
+            self.after_all |= dict.fromkeys(stage.writes, missing)
+            report.waits_for = len(missing)
         elif self.share is None and report.redone == report.stale:
             for record in stage.writes:
                 self.data.sweep(record, keys)

@@ -137,11 +137,12 @@ class DataFolder:
         """Folder of a table's parts on this machine."""
         return self.work / table_name(record)
 
-    def part(self, record: type[Record], shard: int | str, key: str) -> Path:
-        """Path of one part: work/<table>/<shard>-<key>.parquet; a part that is only in object storage is fetched."""
-        path = self.table(record) / part_name(shard, key)
-        self.fetch([path])
-        return path
+    def parts(self, record: type[Record], parts: Mapping[int | str, str]) -> dict[int | str, Path]:
+        """Shard -> path of its part: work/<table>/<shard>-<key>.parquet. Parts that are only in object storage are
+        fetched, several at a time. `parts`: shard -> key."""
+        paths = {shard: self.table(record) / part_name(shard, key) for shard, key in parts.items()}
+        self.fetch([*paths.values()])
+        return paths
 
     def present(self, record: type[Record]) -> set[str]:
         """Names of the existing parts of a table, up to date or not."""

@@ -123,9 +123,8 @@ def reasons_for_a_person(report: RunReport, settings: Settings) -> list[str]:
 
 
 def waiting_stages(report: RunReport) -> dict[str, int]:
-    """Waiting stage over the whole corpus -> shards that it still needs."""
-    stages = [stage for stage in report.reports if stage.stage in CORPUS_STAGES]
-    return {stage.stage: stage.waits_for for stage in stages if stage.waits_for is not None}
+    """Stage that waits for every shard -> shards that it still needs."""
+    return {stage.stage: stage.waits_for for stage in report.reports if stage.waits_for is not None}
 
 
 def shards_of_share(report: RunReport) -> int:

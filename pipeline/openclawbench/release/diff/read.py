@@ -97,16 +97,26 @@ def lines(path: Path) -> Iterator[Line]:
     if not released(path):
         raise UnreadableInput(f"{path}: a release owes this file. Check the release with `openclawbench validate`.")
     former: Key | None = None
+    for number, raw in whole_lines(path):
+        try:
+            line = Line(path, number, raw, HEAD.decode(raw))
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            raise unreadable(path, number, f"is not a record: {error}") from error
+        if former is not None and line.key <= former:
+            raise unreadable(path, number, "stands twice or out of order")
+        former = line.key
+        yield line
+
+
+def whole_lines(path: Path) -> Iterator[tuple[int, bytes]]:
+    """(number from 1, line) of one file. Raises UnreadableInput if compressed data are damaged."""
+    number = 0
     with open_lines(path) as file:
-        for number, raw in enumerate(file, start=1):
-            try:
-                line = Line(path, number, raw, HEAD.decode(raw))
-            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-                raise unreadable(path, number, f"is not a record: {error}") from error
-            if former is not None and line.key <= former:
-                raise unreadable(path, number, "stands twice or out of order")
-            former = line.key
-            yield line
+        try:
+            for number, raw in enumerate(file, start=1):
+                yield number, raw
+        except OSError as error:
+            raise unreadable(path, number + 1, f"cannot be read: {error}") from error
 
 
 def joined(first: Iterator[One], second: Iterator[One]) -> Iterator[tuple[One | None, One | None]]:

@@ -98,12 +98,17 @@ class Joined(io.RawIOBase):
 
 
 def place_of(path: Path, number: int) -> tuple[Path, int]:
-    """The file that has line `number` of a table, and which of its lines that is."""
+    """The file that has line `number` of a table, and which of its lines that is; or the first file that cannot be read
+    so far."""
     files = released(path)
     for file in files if len(files) > 1 else ():
-        with open_file(file) as lines:
-            rows = sum(1 for _ in lines)
-        if number <= rows:
+        rows = 0
+        try:
+            with open_file(file) as lines:
+                for rows, _ in enumerate(lines, start=1):
+                    if rows == number:
+                        return file, number
+        except OSError:
             return file, number
         number -= rows
     return path, number

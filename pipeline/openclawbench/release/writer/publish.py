@@ -79,7 +79,7 @@ def publish(
     key = release_key(run, origin)
     if stands(run.data, key):
         return False
-    outcomes = [run.data.part(FileOutcome, shard, name) for shard, name in run.keys[FileOutcome].items()]
+    outcomes = [*run.data.parts(FileOutcome, run.keys[FileOutcome]).values()]
     scanned = look_at_finds(run, outcomes)
     manifest = run.data.manifest_file("publish")
     manifest.unlink(missing_ok=True)  # from here to the end no release counts as current
@@ -100,19 +100,17 @@ def rules_and_tables(run: Run) -> dict[str, Any]:
     """The values that the steps read besides the lines."""
     data, keys = run.data, run.keys
     second, settings = has_second_pass(run), PublishRules.load(overrides=run.overrides)
+    basis, fingerprints = (data.parts(table, keys[table]) for table in (LabelBasis, Fingerprint))
     return {
         "overrides": run.overrides,
         "settings": settings,
         "privacy": PrivacyRules.load(overrides=run.overrides),
         "pieces": plan_pieces(data.scan(LineSize, keys[LineSize]), settings.jsonl_shard_bytes),
         "owed": [*LINE_FILES, *(RAW_FILES if second else ())],
-        "assignments": [data.part(LabelAssignment, shard, key) for shard, key in keys[LabelAssignment].items()],
+        "assignments": [*data.parts(LabelAssignment, keys[LabelAssignment]).values()],
         "certificates": data.scan(SplitCertificate, keys[SplitCertificate]),
         "counts": data.scan(SummaryCount, keys[SummaryCount]).collect(),
-        "inputs_of_split": [
-            (data.part(LabelBasis, shard, key), data.part(Fingerprint, shard, keys[Fingerprint][shard]))
-            for shard, key in keys[LabelBasis].items()
-        ],
+        "inputs_of_split": [(path, fingerprints[shard]) for shard, path in basis.items()],
         "references": data.scan(ReferenceLabel, keys[ReferenceLabel]) if second else None,
     }
 
@@ -139,7 +137,7 @@ def has_second_pass(run: Run) -> bool:
 def line_shards(run: Run) -> list[Path]:
     """Shards of the rendered lines of every pass."""
     tables = [table for table in (ReleaseLine, ReleaseLinePass2) if table in run.keys]
-    return [run.data.part(table, shard, key) for table in tables for shard, key in run.keys[table].items()]
+    return [path for table in tables for path in run.data.parts(table, run.keys[table]).values()]
 
 
 def look_at_finds(run: Run, outcomes: Sequence[Path]) -> Scanned:
@@ -147,7 +145,7 @@ def look_at_finds(run: Run, outcomes: Sequence[Path]) -> Scanned:
     Raises ReleaseBlocked; the report of finds is written in either case."""
     scanned = Scanned(PrivacyRules.load(overrides=run.overrides))
     tables = [table for table in (ReleaseFind, ReleaseFindPass2) if table in run.keys]
-    parts = [{shard: run.data.part(table, shard, key) for shard, key in run.keys[table].items()} for table in tables]
+    parts = [run.data.parts(table, run.keys[table]) for table in tables]
     scanned.look(
         parts, (pl.read_parquet(part, glob=False, columns=["source_model", "path", "member"]) for part in outcomes)
     )

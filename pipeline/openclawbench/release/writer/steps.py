@@ -206,7 +206,7 @@ def check_release(staging: StagingFolder, checks: Checks, checked: Sequence[Any]
 
 def compress_lines(staging: StagingFolder, settings: PublishRules) -> None:
     """Compress each JSONL file that is not compressed yet if the settings say so."""
-    compress_all(sorted(staging.root.rglob("*.jsonl")), settings.jsonl)
+    compress_all(sorted(path for path in staging.root.rglob("*.jsonl") if path.is_file()), settings.jsonl)
 
 
 def write_data_package(

@@ -13,7 +13,7 @@ PATH = re.compile(
     r"|(?<![\w/.@:-])(?:[\w.@-]+/)+[\w.@-]+(?![\w/(])"
 )
 SCRIPT = re.compile(
-    r"(?:^|[;&|]\s*)(?:(?:ba|z)?sh|python3?|node|ruby|perl|make -f)?\s*((?:[\w.-]+/)*[\w-]+\.(?:sh|py|js|rb|pl))\b"
+    r"(?:^|[;&|]\s*+)(?:(?:ba|z)?sh|python3?|node|ruby|perl|make -f)?\s*((?:[\w.-]+/)*[\w-]+\.(?:sh|py|js|rb|pl))\b"
 )
 NUMBERED = re.compile(r"(.*?)(\d{1,3})([^/\d]*)")
 CONTENTS = ("content", "newText", "new_string", "new_str", "text", "patch", "input", "body", "message")

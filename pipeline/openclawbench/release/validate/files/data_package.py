@@ -4,7 +4,7 @@ import sqlite3
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import pyarrow as pa
 from pydantic import ValidationError
@@ -26,7 +26,7 @@ from openclawbench.release.validate.findings import Findings
 from openclawbench.release.validate.recompute.rules_in_force import RulesInForce
 from openclawbench.release.validate.records.key_tables import KeyCounts, side_by_side
 from openclawbench.release.validate.records.record_digest import Records
-from openclawbench.release.writer.provenance import NAME, data_package, resources
+from openclawbench.release.writer.provenance import NAME, data_package, program_digest, resources
 from openclawbench.reports.measures import NO_INTERVAL, proportion
 
 AFTER = (NAME, README, CROISSANT)  # written when the others are there
@@ -38,15 +38,28 @@ def read_package(root: Path, findings: Findings) -> DataPackage | None:
     if content is None:
         return None
     refused = schema_error_of(content, DataPackage)
-    del content
     try:
         package = DataPackage.model_validate_json((root / NAME).read_bytes(), strict=True)
-    except (OSError, ValidationError) as error:
-        findings.add("datapackage", NAME, f"cannot be read: {str(error).splitlines()[0]}")
+    except OSError as error:
+        findings.add("datapackage", NAME, f"cannot be read: {error}")
+        return None
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"]))
+        hint = " (another version of the program made this release: validate it with that one)"
+        other = made_by(content) not in (None, program_digest())
+        findings.add("datapackage", NAME, f"cannot be read: {where}: {first['msg']}{hint if other else ''}")
         return None
     if refused is not None:
         findings.add("schemas_disagree", NAME, f"only the JSON Schema refuses it: {refused.message}")
     return package
+
+
+def made_by(content: Any) -> str | None:
+    """The digest of the program that a package names; None if it names none."""
+    provenance = content.get("provenance") if isinstance(content, dict) else None
+    digest = provenance.get("program_sha256") if isinstance(provenance, dict) else None
+    return digest if isinstance(digest, str) else None
 
 
 class Inputs:
