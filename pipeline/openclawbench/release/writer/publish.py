@@ -101,17 +101,19 @@ def rules_and_tables(run: Run) -> dict[str, Any]:
     data, keys = run.data, run.keys
     second, settings = has_second_pass(run), PublishRules.load(overrides=run.overrides)
     basis, fingerprints = (data.parts(table, keys[table]) for table in (LabelBasis, Fingerprint))
+    assignments = data.parts(LabelAssignment, keys[LabelAssignment])
+    references = data.parts(ReferenceLabel, keys[ReferenceLabel]) if second else {}
     return {
         "overrides": run.overrides,
         "settings": settings,
         "privacy": PrivacyRules.load(overrides=run.overrides),
         "pieces": plan_pieces(data.scan(LineSize, keys[LineSize]), settings.jsonl_shard_bytes),
         "owed": [*LINE_FILES, *(RAW_FILES if second else ())],
-        "assignments": [*data.parts(LabelAssignment, keys[LabelAssignment]).values()],
+        "assignments": [*assignments.values()],
         "certificates": data.scan(SplitCertificate, keys[SplitCertificate]),
         "counts": data.scan(SummaryCount, keys[SummaryCount]).collect(),
         "inputs_of_split": [(path, fingerprints[shard]) for shard, path in basis.items()],
-        "references": data.scan(ReferenceLabel, keys[ReferenceLabel]) if second else None,
+        "references": [references[shard] for shard in assignments] if second else [],
     }
 
 

@@ -1,12 +1,13 @@
 """The second pass in a release: its answers, its labels, and the records with high confidence in both passes."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import polars as pl
 
-from openclawbench.records.release import LabelAssignments
+from openclawbench.records.release import LabelAssignments, LabelRow
 from openclawbench.records.second_pass import (
     AnnotationsPass2,
     DecisionsAPass2,
@@ -19,15 +20,15 @@ from openclawbench.records.second_pass import (
     both_high_confidence,
 )
 from openclawbench.records.tiers import BASELINE_JUDGES, status_of
-from openclawbench.release.labels.labels import CUTS, SIDES, as_lines, labels
+from openclawbench.release.labels.labels import CUTS, SIDES
 from openclawbench.release.writer.jsonl_files import open_lines, released
 from openclawbench.release.writer.render import STAGES, in_order, raw_lines, stage_raw_file
 from openclawbench.release.writer.staging_folder import StagingFolder
-from openclawbench.release.writer.table_writer import typed_file
+from openclawbench.release.writer.table_writer import Output, typed_file, write_tables
 from openclawbench.runtime.stage import stage
-from openclawbench.storage.parquet_io import write_parquet
 from openclawbench.tables.record import TRAJECTORY_KEY
 from openclawbench.tables.schema import from_records
+from openclawbench.tables.sorted_merge import ORDER, key_order, merged, write_sorted
 
 SECOND = 2
 FROM_FIRST = ("task_id", "label_status", "both_high_confidence")  # columns that are not the second annotation's
@@ -86,20 +87,23 @@ class Guide(NamedTuple):
     notice: str = ""
 
 
-def write_second_pass(references: pl.DataFrame, assignments: pl.DataFrame, staging: StagingFolder) -> None:
+def write_second_pass(parts: Sequence[tuple[Path, Path]], staging: StagingFolder) -> None:
     """Write the second pass's labels, and the label rows with high confidence in both passes, as a whole and by side of
-    each cut. As in the label files, partial trial records are left out."""
-    staging.write(REFERENCE_FILE, as_lines(references))
-    sure = references.filter("both_high_confidence").select(TRAJECTORY_KEY)
-    in_paper_cut = assignments.filter(pl.col("paper_cut").is_not_null())
-    both_confident = in_paper_cut.join(sure, on=TRAJECTORY_KEY, how="semi")
-    staging.write(BOTH_FILE, as_lines(labels(both_confident)))
-    write_parquet(labels(both_confident), staging.path(typed_file(BOTH_FILE)))
+    each cut. As in the label files, partial trial records are left out. `parts`: of each shard, those of ReferenceLabel
+    and LabelAssignment."""
+    references = [staging.scratch / f"references-{number}.parquet" for number in range(len(parts))]
+    both = [staging.scratch / f"both-{number}.parquet" for number in range(len(parts))]
+    for (labels, assignments), of_second, of_both in zip(parts, references, both, strict=True):
+        second = pl.scan_parquet(labels, glob=False).with_columns(key_order())
+        sure = second.filter("both_high_confidence").select(*TRAJECTORY_KEY, ORDER)
+        in_paper_cut = pl.scan_parquet(assignments, glob=False).filter(pl.col("paper_cut").is_not_null())
+        write_sorted(second.collect(), of_second)
+        write_sorted(in_paper_cut.join(sure, on=TRAJECTORY_KEY, how="inner").collect(), of_both)
+    write_tables(staging, merged(references, staging.scratch), [Output(REFERENCE_FILE, ReferenceLabel)])
+    outputs = [Output(BOTH_FILE, LabelRow), Output(typed_file(BOTH_FILE), LabelRow)]
     for cut, folder in CUTS.items():
-        for side in SIDES:
-            write_parquet(
-                labels(both_confident.filter(pl.col(cut) == side)), staging.path(both_side_file(folder, side))
-            )
+        outputs += [Output(both_side_file(folder, side), LabelRow, pl.col(cut) == side) for side in SIDES]
+    write_tables(staging, merged(both, staging.scratch), outputs)
 
 
 def both_side_file(folder: str, side: str) -> str:
@@ -112,9 +116,8 @@ def guide(root: Path, first_models: set[str]) -> Guide:
     if not released(root / REFERENCE_FILE):
         return Guide()
     with open_lines(root / REFERENCE_FILE) as file:
-        rows = [json.loads(line) for line in file]
-    who = sorted({(row["judge"], row["judge_model"]) for row in rows if row["judge"] is not None})
-    return Guide(SECOND_ROWS, notice(who, first_models))
+        judges = {(row["judge"], row["judge_model"]) for row in map(json.loads, file) if row["judge"] is not None}
+    return Guide(SECOND_ROWS, notice(sorted(judges), first_models))
 
 
 def notice(who: list[tuple[str, str]], first_models: set[str]) -> str:

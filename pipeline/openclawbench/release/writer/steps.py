@@ -134,11 +134,10 @@ def write_human_rows(staging: StagingFolder, verdicts: Sequence[HumanVerdict], a
         write_human(verdicts, table_of(assignments), staging)
 
 
-def write_second_labels(staging: StagingFolder, references: pl.LazyFrame | None, assignments: list[Path]) -> None:
+def write_second_labels(staging: StagingFolder, references: list[Path], assignments: list[Path]) -> None:
     """The labels of the second pass, if there is one."""
-    if references is not None:
-        by_key, labels = (table.sort(TRAJECTORY_KEY).collect() for table in (references, table_of(assignments)))
-        write_second_pass(by_key, labels, staging)
+    if references:
+        write_second_pass([*zip(references, assignments, strict=True)], staging)
 
 
 def table_of(parts: list[Path]) -> pl.LazyFrame:
@@ -163,13 +162,14 @@ def write_guides(
     staging: StagingFolder,
     privacy: PrivacyRules,
     counts: pl.DataFrame,
-    references: pl.LazyFrame | None,
+    references: list[Path],
     overrides: Overrides,
 ) -> None:
     """Taxonomy, settings, rules and the prompts in force: those of the rules judge only where it alone judged."""
     judges = set(counts.filter(pl.col("group") == "judge")["name"]) - {NOT_ASKED}
-    if references is not None:
-        judges |= set(references.select("judge").collect()["judge"].drop_nulls())
+    if references:
+        second = pl.scan_parquet(references, glob=False).select(pl.col("judge").drop_nulls().unique())
+        judges |= set(second.collect(engine="streaming")["judge"])
     staging.write(PublishRules.FILE, rule_path(PublishRules.FILE, PublishRules.FOLDER).read_bytes())
     staging.write(Taxonomy.FILE, rule_path(Taxonomy.FILE).read_bytes())
     for prompt in prompt_files(own=not judges <= BASELINE_JUDGES):
