@@ -15,7 +15,6 @@ from typing import Any
 import polars as pl
 
 from benchmarks.measures import chosen, largest_worker_mb, measured
-from benchmarks.size import A_SHARD
 from openclawbench.flow import FLOW
 from openclawbench.intake.intake import SOURCES, Intake
 from openclawbench.intake.rows_by_shard import ByShard, TableByShard
@@ -64,8 +63,9 @@ def small_run(folder: Path) -> Run:
 def made(folder: Path) -> dict[str, Any]:
     """The tables of as many records as `records` says."""
     records = int((folder / "records").read_text())
-    shards = max(1, round(records / A_SHARD))
     small = small_run(folder)
+    copied = small.intake.entries.rows()
+    shards = max(1, round(records / copied))
     templates = {record: template_of(small, record) for record in given_tables()}
     intake = made_intake(small.intake, shards, folder)
     (folder / "intake.pickle").write_bytes(pickle.dumps(intake))
@@ -73,7 +73,7 @@ def made(folder: Path) -> dict[str, Any]:
     for record, template in templates.items():
         for shard, key in run.keys[record].items():
             run.data.write_part(record, shard, key, renamed(template, f"-{shard:05x}"))
-    return {"records": shards * A_SHARD, "shards": shards}
+    return {"records": shards * copied, "shards": shards}
 
 
 def template_of(small: Run, record: type[Record]) -> pl.DataFrame:
@@ -155,7 +155,9 @@ def release(folder: Path, engine: Engine) -> dict[str, Any]:
     """The release folder."""
     run = large_run(folder, engine)
     publish(run, ["bench size"], release_checks(), make_engine=lambda _: engine)
-    return {"worker_mb": largest_worker_mb()}
+    index = run.data.release / "record_index.jsonl"
+    with index.open("rb") as lines:
+        return {"records": sum(1 for _ in lines), "worker_mb": largest_worker_mb()}
 
 
 def again(measure: Callable[[Path, Engine], dict[str, Any]], folder: Path, engine: Engine) -> dict[str, Any]:

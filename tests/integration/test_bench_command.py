@@ -48,6 +48,22 @@ def test_everything_is_measured_beside_its_reference(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+def test_made_up_records_are_released_on_one_process_and_on_two(tmp_path: Path) -> None:
+    command = ("bench", "size", "--records", "12", "--records", "24", "--scratch", tmp_path, "-o", tmp_path / "out")
+    ended = call(*command)
+    assert ended.status == 0, ended.err
+    found = json.loads((tmp_path / "out" / "size.json").read_bytes())
+    for size, measure in found["measures"].items():
+        for processes in ("one process", "two processes"):
+            parts = measure[processes]
+            assert parts["release"]["records"] == int(size)
+            assert {"near", "split", "search_text", "summarize"} <= parts["corpus"]["parts"].keys()
+            assert min(part["peak_mb"] for part in parts.values()) > 50
+        assert measure["two processes"]["release"]["worker_mb"] > 50
+    assert "kB a record" in ended.text
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
 def test_the_line_through_cost_is_the_straight_one() -> None:
     sizes = [{"sessions": n, "measures": {"packet": {"cpu": 0.5 + 0.002 * n}}} for n in (10, 30, 100)]
     assert growth(sizes, "packet") == pytest.approx({"ms_per_session": 2.0, "intercept_s": 0.5, "r2": 1.0})
