@@ -84,6 +84,8 @@ def test_every_file_of_t37_is_there_and_nothing_unexpected(release: Path) -> Non
         "privacy.json",
         "publish.toml",
         "splits.json",
+        "input_files.jsonl",
+        "input_files.parquet",
         "record_index.jsonl",
         "rules.json",
         "statistics.json",
