@@ -88,7 +88,7 @@ def test_another_word_in_one_of_them_is_found(
 
 def test_what_is_not_given_is_assumed_nowhere(small: Ran) -> None:
     said = said_of(small.data / "release")
-    assert "license" not in said["front"] and "bfcl" not in said["front"].lower()
+    assert "\nlicense" not in said["front"] and "bfcl" not in said["front"].lower()
     assert "names no creator and no licence" in said["text"] and "Data: no licence is given." in said["text"]
     assert not said["croissant"].keys() & {"license", "creator", "url", "version", "isBasedOn", "citeAs"}
     assert [one["title"] for one in said["package"]["licenses"]] == ["code, rules, schemas and prompts"]

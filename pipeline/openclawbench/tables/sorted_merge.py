@@ -41,7 +41,7 @@ def write_run(files: Sequence[Path], to: Path, scratch: Path) -> None:
     """At least one such file as one, which is written row group by row group."""
     import pyarrow.parquet as pq
 
-    kinds = pl.read_parquet(files[0], n_rows=0).to_arrow().schema
+    kinds = pl.read_parquet(files[0], glob=False, n_rows=0).to_arrow().schema
     with pq.ParquetWriter(to, kinds, compression="zstd", compression_level=1) as writer:
         for rows in merged(files, scratch):
             writer.write_table(rows.to_arrow(), row_group_size=ROWS)

@@ -59,7 +59,7 @@ READ = {  # released files -> what is read of them
 class Corpus:
     """The columns of one release that statistics need, in memory.
 
-    records: BASE_COLUMNS and further columns, a row a trajectory, texts other than its id as categories; step_counts:
+    records: BASE_COLUMNS and further columns, a row a trajectory, texts as such or as categories; step_counts:
     STEP_COUNTS, the columns of SUMMED summed over each source model; labels: LABEL_COLUMNS with `cut` and `side`; pool:
     PoolRow's columns; both_sure: records in both_high_confidence.jsonl, null without a second pass; human:
     HUMAN_COLUMNS of human_audited, null without human verdicts.
@@ -102,15 +102,17 @@ class Corpus:
         return notice_of(self.records["judge"])
 
 
-def read_corpus(root: Path, columns: Iterable[str] = ()) -> Corpus:
-    """The release in `root`. `columns`: of the records, besides BASE_COLUMNS. Raises UsageError if it is not a release,
-    and UnreadableInput with the file if one cannot be read."""
+def read_corpus(root: Path, columns: Iterable[str] = (), categories: bool = False) -> Corpus:
+    """The release in `root`. `columns`: of the records, besides BASE_COLUMNS; `categories`: texts of records other than
+    their id as categories, which take a third of the memory and join with no text. Raises UsageError if it is not a
+    release, and UnreadableInput with the file if one cannot be read."""
     if not (root / SUMMARY).is_file():  # a release without a session has no folder of a source model
         raise UsageError(f"{root}: holds no {SUMMARY}, so it is not a release. Name the folder that has it.")
     try:
         shards = [path for model in models_of(root) for path in shards_of(root, f"{ROOT}/{model}/{MASTER_FILE}")]
         scans = (scan_records(path).select(record_columns(columns)) for path in shards)
-        records, step_counts = corpus_records((scan.collect(engine="streaming") for scan in scans), columns)
+        parts = (scan.collect(engine="streaming") for scan in scans)
+        records, step_counts = corpus_records(parts, columns, categories)
         labels = [label_file(root, cut, side) for cut in CUTS for side in SIDES]
         pool = pl.read_parquet(root / typed_file(POOL_FILE), glob=False)
         verdicts = root / typed_file(HUMAN_FILE)
@@ -136,14 +138,17 @@ def record_columns(columns: Iterable[str]) -> list[pl.Expr]:
     return [COMPUTED.get(name, pl.col(name)).alias(name) for name in (*BASE_COLUMNS, *columns)]
 
 
-def corpus_records(parts: Iterable[pl.DataFrame], columns: Iterable[str]) -> tuple[pl.DataFrame, pl.DataFrame]:
+def corpus_records(
+    parts: Iterable[pl.DataFrame], columns: Iterable[str], categories: bool = True
+) -> tuple[pl.DataFrame, pl.DataFrame]:
     """(records, step_counts) of a Corpus, of parts that each have `record_columns`."""
     empty = pl.DataFrame(schema=schema(Master)).select(record_columns(columns))
     texts = pl.col(pl.String).exclude("trajectory_id").cast(pl.Categorical)
     records, sums = [], [pl.DataFrame(schema=STEP_COUNTS)]
     for part in chain([empty], parts):
         sums += [step_sums(part, column) for column in SUMMED if column in part.columns]
-        records.append(part.drop(SUMMED, strict=False).with_columns(texts))
+        slim = part.drop(SUMMED, strict=False)
+        records.append(slim.with_columns(texts) if categories else slim)
     counts = pl.concat(sums).group_by("column", "source_model", "name", maintain_order=True).agg(pl.col("steps").sum())
     return pl.concat(records), counts
 

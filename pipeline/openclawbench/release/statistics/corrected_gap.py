@@ -182,7 +182,9 @@ def strata_rows(corpus: Corpus) -> list[Row]:
         else corpus.human.filter(pl.col("same_label")).select(*TRAJECTORY_KEY, "human_anomaly_label")
     ).with_columns(reviewed=True)
     counted = (
-        records.join(reviewed.cast({"source_model": pl.Categorical}), on=list(TRAJECTORY_KEY), how="left")
+        records.join(
+            reviewed.cast({"source_model": records.schema["source_model"]}), on=list(TRAJECTORY_KEY), how="left"
+        )
         .group_by("slice_label", "label_status", silver_anomalous=pl.col("is_anomalous").fill_null(False))
         .agg(
             trajectories=pl.len(),

@@ -18,7 +18,7 @@ DATA, TEXT, FOLDER = "statistics.json", "STATISTICS.md", "statistics"
 
 def statistics_of(root: Path, rules: PublishRules) -> Report:
     """The statistics of the release in `root`. UsageError, UnreadableInput."""
-    return statistics(read_corpus(root, COLUMNS), rules.statistics)
+    return statistics(read_corpus(root, COLUMNS, categories=True), rules.statistics)
 
 
 def statistics_files(report: Report, rules: PublishRules) -> dict[str, bytes]:
