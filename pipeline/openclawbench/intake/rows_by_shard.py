@@ -5,6 +5,7 @@ import json
 import os
 import pickle
 import tempfile
+import weakref
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
@@ -27,16 +28,23 @@ class PackedShards:
     opens the file. Without, the pickled form holds the bytes: it is for workers, which may be on other machines.
     """
 
+    whole: "PackedShards | None" = None  # of which this is one shard
+
     def __init__(self, path: Path | None = None) -> None:
         self.path = path
-        self.file: BinaryIO | None = None if path is None else path.open("w+b")
+        self.file = None if path is None else self.closing(path.open("w+b"))
         self.places: dict[int, Place] = {}
         self.sent: dict[int, bytes] = {}  # to this process, by another
+
+    def closing(self, file: BinaryIO) -> BinaryIO:
+        """A file that is closed when this object is gone."""
+        weakref.finalize(self, file.close)
+        return file
 
     def add(self, shard: int, value: Any) -> None:
         """Append the value of a shard."""
         content = pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
-        self.file = self.file or tempfile.TemporaryFile()  # noqa: SIM115 (open as long as the rows are there)
+        self.file = self.file or self.closing(tempfile.TemporaryFile())  # noqa: SIM115 (see closing)
         offset = self.file.seek(0, os.SEEK_END)
         self.file.write(content)
         self.file.flush()
@@ -62,7 +70,7 @@ class PackedShards:
     def only(self, shard: int) -> "PackedShards":
         """The same file, with the value of one shard."""
         own = PackedShards.__new__(PackedShards)
-        own.path, own.file = None, self.file
+        own.path, own.file, own.whole = None, self.file, self  # which closes the file
         own.places = {shard: self.places[shard]} if shard in self.places else {}
         own.sent = {shard: self.sent[shard]} if shard in self.sent else {}
         return own
@@ -75,7 +83,7 @@ class PackedShards:
     def __setstate__(self, state: dict[str, Any]) -> None:
         path = state.get("path")
         self.path = None
-        self.file = None if path is None else path.open("rb")
+        self.file = None if path is None else self.closing(path.open("rb"))
         self.places, self.sent = state.get("places", {}), state.get("sent", {})
 
 
