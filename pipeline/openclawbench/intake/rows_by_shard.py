@@ -28,7 +28,7 @@ class PackedShards:
     opens the file. Without, the pickled form holds the bytes: it is for workers, which may be on other machines.
     """
 
-    whole: "PackedShards | None" = None  # of which this is one shard
+    owner: "PackedShards | None" = None  # of which this is one shard, and which closes the file
 
     def __init__(self, path: Path | None = None) -> None:
         self.path = path
@@ -70,7 +70,7 @@ class PackedShards:
     def only(self, shard: int) -> "PackedShards":
         """The same file, with the value of one shard."""
         own = PackedShards.__new__(PackedShards)
-        own.path, own.file, own.whole = None, self.file, self  # which closes the file
+        own.path, own.file, own.owner = None, self.file, self
         own.places = {shard: self.places[shard]} if shard in self.places else {}
         own.sent = {shard: self.sent[shard]} if shard in self.sent else {}
         return own
