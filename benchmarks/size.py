@@ -32,9 +32,9 @@ def run_size(sizes: list[int], seed: int, scratch: Path | None) -> dict[str, Any
             large.mkdir()
             (large / "records").write_text(str(size))
             child("made", large, module="size_measures")
-            one = {name: child(f"{name}_1", large, module="size_measures") for name in ("corpus", "release")}
-            two = {name: child(f"{name}_2", large, module="size_measures") for name in ("corpus", "release")}
-            measures[size] = {"one process": one, "two processes": two}
+            alone = {name: child(f"{name}_1", large, module="size_measures") for name in ("corpus", "release")}
+            side_by_side = {name: child(f"{name}_2", large, module="size_measures") for name in ("corpus", "release")}
+            measures[size] = {"one process": alone, "two processes": side_by_side}
             shutil.rmtree(large)
     return {"machine": machine(), "measures": measures, "fit": fit(measures), "goals": GOALS_MB}
 

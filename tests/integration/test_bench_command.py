@@ -52,8 +52,8 @@ def test_made_up_records_are_released_on_one_process_and_on_two(tmp_path: Path) 
     command = ("bench", "size", "--records", "12", "--records", "24", "--scratch", tmp_path, "-o", tmp_path / "out")
     ended = call(*command)
     assert ended.status == 0, ended.err
-    found = json.loads((tmp_path / "out" / "size.json").read_bytes())
-    for size, measure in found["measures"].items():
+    results = json.loads((tmp_path / "out" / "size.json").read_bytes())
+    for size, measure in results["measures"].items():
         for processes in ("one process", "two processes"):
             parts = measure[processes]
             assert parts["release"]["records"] == int(size)

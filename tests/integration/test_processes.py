@@ -124,7 +124,7 @@ def test_a_killed_worker_changes_nothing(serial: Path, small: Ran, tmp_path: Pat
 
 
 class Deadly(Processes):
-    """Two processes, one of which is killed at each stage that waits for every shard."""
+    """One of two processes is killed at each stage that waits for every shard."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__(2)

@@ -102,8 +102,8 @@ def test_what_the_model_said_is_in_the_steps(passed: Passed) -> None:
         said, results = texts_of(json_texts(content_of(raw, trajectory)))
         steps = found.steps_of(trajectory)
         spoken = [step["action_text"] if step["action_kind"] == "reply" else step["narration"] for step in steps]
-        told = [re.sub(r"\A\s*<(think|thinking)>.*?</\1>\s*", "", text, flags=re.DOTALL) for text in said]
-        assert [text for text in spoken if text is not None] == [*filter(None, told)], trajectory["source_file"]
+        shown = [re.sub(r"\A\s*<(think|thinking)>.*?</\1>\s*", "", text, flags=re.DOTALL) for text in said]
+        assert [text for text in spoken if text is not None] == [*filter(None, shown)], trajectory["source_file"]
         heard = Counter(text for step in steps if (text := step["reflection_text"]) and "[image " not in text)
         assert heard == Counter(results), trajectory["source_file"]
 

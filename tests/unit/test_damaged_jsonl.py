@@ -15,7 +15,7 @@ TABLE = "master_table_all.jsonl"
 
 @pytest.fixture
 def table(tmp_path: Path) -> Path:
-    """Two files of two lines each, of which the second is cut."""
+    """Two files of two lines each; the second is cut."""
     keys = [("m", f"t-{number}") for number in range(4)]
     rows = [json.dumps({"source_model": model, "trajectory_id": name}).encode() + b"\n" for model, name in keys]
     for number in range(2):

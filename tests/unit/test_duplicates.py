@@ -24,8 +24,8 @@ TEXT = "\n".join(
 def near(texts: dict[str, str], *cuts: tuple[str, str], shards: int = 1) -> list[str]:
     """The records on the train side of each cut that are nearly one on its test side. A cut: the names of the records,
     one letter each, on the test side and on the train side; of the others nothing is known."""
-    found = [one.tolist() for one in min_hashes(pl.Series(texts.values(), dtype=pl.String), RULES.duplicates)]
-    prints = pl.DataFrame({"source_model": "m", "trajectory_id": [*texts], "minhash": found})
+    sketches = [sketch.tolist() for sketch in min_hashes(pl.Series(texts.values(), dtype=pl.String), RULES.duplicates)]
+    prints = pl.DataFrame({"source_model": "m", "trajectory_id": [*texts], "minhash": sketches})
     tables = [sketch_tables(prints.gather_every(shards, start), RULES.duplicates) for start in range(shards)]
     of_record = pl.concat(table.of_record for table in tables)
     groups = meetings(pl.concat(sketch_bands(table.distinct, RULES.duplicates) for table in tables).lazy())

@@ -1,4 +1,4 @@
-"""Thoughts that a model writes into its text, in a tag: they are no part of what the user was shown."""
+"""Thoughts that a model writes into its text, in a tag: the user was not shown them."""
 
 import pytest
 

@@ -1,6 +1,7 @@
 """Licences of raw sessions: what allows no commercial use is kept out unless the user says otherwise, and is named."""
 
 import json
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from openclawbench.construct.normalize.normalize import normalize
 from openclawbench.intake.intake import take_in
 from openclawbench.intake.licenses import card_of, license_of
 from openclawbench.records.session import FileOutcome, RunManifestRow, SourceFile, Trajectory
-from openclawbench.release.input_files import license_counts, sorted_inputs
+from openclawbench.release.input_files import counted, sorted_inputs
 from openclawbench.release.writer.provenance import stated_licenses
 from openclawbench.rules.normalize import NormalizeRules
 from openclawbench.rules.tables import TableRules
@@ -117,8 +118,9 @@ def test_provenance_states_the_licences(tmp_path: Path) -> None:
     intake = take_in(DataFolder(tmp_path / "data"), tmp_path / "raw", None, False, accept_noncommercial=True)
     manifest, rules = empty(RunManifestRow).lazy(), NormalizeRules.load()
     tables = [normalize(intake.read(SourceFile, shard), manifest, rules)[-1] for shard in intake.entries]
-    rows = pl.concat(sorted_inputs(tables, tmp_path))
+    licenses: Counter[str] = Counter()
+    rows = pl.concat(counted(sorted_inputs(tables, tmp_path), licenses))
     assert rows["license"].to_list() == ["cc-by-nc-4.0", None]
     assert rows["disposition"].to_list() == ["trajectory", "trajectory"]
-    stated = stated_licenses(license_counts(tables))
+    stated = stated_licenses(licenses)
     assert [(one.name, one.title) for one in stated] == [("cc-by-nc-4.0", "1 session, as their source states it")]

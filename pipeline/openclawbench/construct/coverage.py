@@ -50,7 +50,7 @@ def matches(
 
 @stage(scope="corpus")
 def coverage(counts: ShardCoverages, rows: OpenRows) -> tuple[Coverages, UnmatchedRows]:
-    """The counts of all shards, sorted by model and subset (null last); every row of which no session has the outcome,
+    """The counts of all shards, sorted by model and subset (null last); every row whose outcome no session has,
     with the reason, in the order of files and lines."""
     met = rows.drop_nulls("set_aside").select("row_id", "set_aside", "met")
     decided = fates(met, rows.drop("set_aside", "met"))

@@ -28,7 +28,7 @@ class PackedShards:
     opens the file. Without, the pickled form holds the bytes: it is for workers, which may be on other machines.
     """
 
-    owner: "PackedShards | None" = None  # of which this is one shard, and which closes the file
+    owner: "PackedShards | None" = None  # has all shards, and closes the file
 
     def __init__(self, path: Path | None = None) -> None:
         self.path = path

@@ -157,8 +157,8 @@ class ShardCoverage(Coverage):
     """What one shard adds to Coverage: its sessions, and the oracle rows that no other shard has."""
 
 
-class OpenRow(Record):
-    """An oracle row of which no session of a shard has the outcome, or that several shards have."""
+class RowNames(Record):
+    """What an oracle row names, and how many sessions that fits."""
 
     source_model: str
     subset: str | None
@@ -167,23 +167,21 @@ class OpenRow(Record):
     session_id: str | None
     task_id: str | None
     sessions_named: int
+
+
+class OpenRow(RowNames):
+    """An oracle row whose outcome no session of a shard has, or that several shards have."""
+
     unjoined: str | None
     shards: int
     set_aside: bool | None
     met: str | None
 
 
-class UnmatchedRow(Record):
+class UnmatchedRow(RowNames):
     """An oracle row whose outcome no trajectory has, and why."""
 
     REASONS: ClassVar[list[str]] = ["reason"]
-    source_model: str
-    subset: str | None
-    row_id: str
-    native_session_basename: str | None
-    session_id: str | None
-    task_id: str | None
-    sessions_named: int
     reason: str
 
 

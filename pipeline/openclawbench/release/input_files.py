@@ -1,6 +1,7 @@
 """input_files.jsonl: every session that came in, and what became of it."""
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import polars as pl
@@ -17,10 +18,11 @@ TRAJECTORY = "trajectory"  # disposition of an input that became a record
 def write_input_files(staging: StagingFolder, outcomes: Sequence[Path]) -> dict[str, int]:
     """Write the file and its Parquet form, sorted by path and place. Returns the licences that are stated for
     trajectories, with how many each. `outcomes`: parts of FileOutcome."""
+    licenses: Counter[str] = Counter()
     tables = [pl.scan_parquet(path, glob=False) for path in outcomes]
     outputs = [Output(name, InputFile) for name in (INPUTS_FILE, INPUTS_TABLE)]
-    write_tables(staging, sorted_inputs(tables, staging.scratch), outputs)
-    return license_counts(tables)
+    write_tables(staging, counted(sorted_inputs(tables, staging.scratch), licenses), outputs)
+    return dict(licenses)
 
 
 def sorted_inputs(outcomes: Sequence[pl.LazyFrame], scratch: Path) -> Iterator[pl.DataFrame]:
@@ -33,9 +35,8 @@ def sorted_inputs(outcomes: Sequence[pl.LazyFrame], scratch: Path) -> Iterator[p
     yield from (rows.drop(ORDER) for rows in merged(files, scratch))
 
 
-def license_counts(outcomes: Sequence[pl.LazyFrame]) -> dict[str, int]:
-    """Licence -> number of the trajectories that it is stated for. `outcomes`: FileOutcome, a table a shard."""
-    if not outcomes:
-        return {}
-    stated = pl.concat(outcomes).filter(pl.col("disposition") == TRAJECTORY).drop_nulls("license")
-    return dict(stated.group_by("license").len().sort("license").collect(engine="streaming").iter_rows())
+def counted(tables: Iterable[pl.DataFrame], licenses: Counter[str]) -> Iterator[pl.DataFrame]:
+    """The tables, which are of InputFile. Adds to `licenses` how many of their trajectories each is stated for."""
+    for table in tables:
+        licenses.update(table.filter(pl.col("disposition") == TRAJECTORY)["license"].drop_nulls())
+        yield table

@@ -213,8 +213,8 @@ class Run:
         return {shard for shard, key in self.keys[record].items() if part_name(shard, key) not in names}
 
     def read_by(self, shard: Shard, record: type[Record]) -> Keys:
-        """Keys of the parts of a table that a shard reads: its own, and those that are no shard's; what is no shard
-        reads all."""
+        """Keys of the parts of a table that a shard reads: its own, and those over the corpus or its partitions. Stages
+        over these read all."""
         keys = self.keys[record]
         return {name: keys[name] for name in (shard, ALL, *PARTS) if name in keys} if isinstance(shard, int) else keys
 

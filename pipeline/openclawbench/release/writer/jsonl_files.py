@@ -19,7 +19,7 @@ NUMBERED = re.compile(r"(.+)-[0-9]{5}-of-[0-9]{5}(\.jsonl)")  # the name of one 
 
 def released(path: Path) -> list[Path]:
     """The files with the lines of a table, which `path` names, in order, plain or compressed: one, or several if the
-    table is divided; empty if there is none."""
+    table is divided; empty if no form of it exists."""
     if single := forms(path):
         return single[:1]
     numbered = {name for file in path.parent.glob(f"{path.stem}-*-of-*") if (name := plain_name(file.name))}
@@ -39,7 +39,7 @@ def plain_name(file: str) -> str:
 
 
 def table_of(file: str) -> str:
-    """The name of the table of which a JSONL file has lines: its own name, without its number if it has one."""
+    """The name of the table whose lines a JSONL file has: its own name, without its number if it has one."""
     return NUMBERED.sub(r"\1\2", file) if NUMBERED.fullmatch(file) else file
 
 

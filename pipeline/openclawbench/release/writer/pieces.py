@@ -22,8 +22,8 @@ from openclawbench.release.writer.render import MASTER_FILE, ROOT
 from openclawbench.release.writer.side_by_side import Call, MakeEngine, side_by_side
 from openclawbench.release.writer.staging_folder import StagingFolder
 from openclawbench.tables.record import TRAJECTORY_KEY
+from openclawbench.tables.sorted_merge import FAN_IN
 
-FAN_IN = 64  # sorted files that are read at once: bounds memory and open files
 GROUP_BYTES = 1 << 20  # of the lines in a row group of a merged file
 REDACTED = "redacted.parquet"  # in the scratch folder: finds of the records to redact
 
@@ -39,7 +39,7 @@ class Piece:
     end: str | None
 
     def name(self, table: str) -> str:
-        """The path of a table's JSONL file with these lines: the table's own name if there is no other piece."""
+        """The path of a table's JSONL file with these lines: the table's own name for a model of one piece."""
         file = table if self.pieces == 1 else shard_name(table, self.number, self.pieces, ".jsonl")
         return f"{ROOT}/{self.model}/{file}"
 

@@ -192,10 +192,14 @@ class Checks(NamedTuple):
     of_release: Callable[[Path, Sequence[Any]], None]
 
 
-def check_records(name: str, staging: StagingFolder, checks: Checks, inputs_of_split: list[tuple[Path, Path]]) -> Any:
-    """Check the records of a master table, or of a file of one."""
+def partial_trials(inputs_of_split: list[tuple[Path, Path]]) -> pl.DataFrame:
+    """Keys of records of partial trials."""
     basis = pl.scan_parquet([path for path, _ in inputs_of_split], glob=False).filter("partial_trial")
-    partial_trials = basis.select(TRAJECTORY_KEY).collect(engine="streaming")
+    return basis.select(TRAJECTORY_KEY).collect(engine="streaming")
+
+
+def check_records(name: str, staging: StagingFolder, checks: Checks, partial_trials: pl.DataFrame) -> Any:
+    """Check the records of a master table, or of a file of one."""
     return checks.of_file(staging.root, name, partial_trials, staging.scratch)
 
 
@@ -256,6 +260,7 @@ ROUNDS = (
     (
         Step(finish_records, (f"{ROOT}/*/{LISTING}",), returns="records", here=True),
         Step(master_tables, returns="master_tables", here=True),
+        Step(partial_trials, returns="partial_trials", here=True),
         Step(write_summaries, (SUMMARY, f"{ROOT}/*/{MODEL_SUMMARY}"), here=True),
     ),
     (
