@@ -16,7 +16,9 @@ from openclawbench.release.writer.render import MASTER_FILE, STAGES, stage_raw_f
 SCANNED = (MASTER_FILE, *(stage_raw_file(stage, number) for number in (1, 2) for stage in STAGES))
 KEPT = 10_000  # finds of a group that are kept whole; the others are counted
 Kind = tuple[str, str]  # group and kind of a find
+Where = tuple[str, int | None, str, str, int | None, str]  # the fields of TextFind up to `place`
 WITH_TEXTS = (str, dict, list)  # kinds of plain data that texts are, or are in
+LINES_AT_ONCE = 1024  # that are searched together: fewer compile the patterns too often, more need memory
 AROUND = 24  # characters shown before and after a find
 # Fields of a released line, at any depth, that join records with one another and with their inputs.
 NAMES = (
@@ -132,8 +134,8 @@ def scan_inputs(inputs: Iterable[pl.DataFrame], detector: Detector, scan: TextSc
     place = pl.concat_str("path", pl.col("member").fill_null(""), separator="/").str.strip_chars_end("/")
     for table in inputs:
         frame = table.select("source_model", path=place)
-        looks = detector.worth_a_look(pl.col("path").str.replace_all("/", " "))
-        for model, path in frame.filter(pl.any_horizontal(looks)).iter_rows():
+        looks = detector.worth_a_look(frame["path"].str.replace_all("/", " "))
+        for model, path in frame.filter(looks.select(pl.any_horizontal(pl.all())).to_series()).iter_rows():
             words = path.replace("/", " ")  # an address after a stroke would be the place of a file
             for number, hit in enumerate(hits := detector.hits(words)):
                 shown = excerpt(words, hits, number)
@@ -142,10 +144,16 @@ def scan_inputs(inputs: Iterable[pl.DataFrame], detector: Detector, scan: TextSc
 
 def finds_of(frame: pl.DataFrame, detector: Detector) -> Iterator[TextFind]:
     """Finds in the columns line (JSON text), file, number (of the line, or null)."""
-    looks = frame.select(detector.worth_a_look(pl.col("line")))
-    for row, look in zip(frame.iter_rows(named=True), looks.iter_rows(), strict=True):
-        if finders := detector.asked(look):
-            yield from finds_in(parsed(row["line"]), detector, row["file"], row["number"], finders)
+    for lines in frame.iter_slices(LINES_AT_ONCE):
+        looks = detector.worth_a_look(lines["line"])
+        worth = looks.select(pl.any_horizontal(pl.all())).to_series()
+        lines, looks = lines.filter(worth), looks.filter(worth)
+        values = [parsed(line) for line in lines["line"]]
+        texts = [(number, *text) for number, value in enumerate(values) for text in texts_of(opened(value))]
+        for at, finders in detector.suspects(texts, looks):
+            number, place, step_id, text = texts[at]
+            file, line = lines.item(number, "file"), lines.item(number, "number")
+            yield from finds_at(text, detector, finders, (file, line, *key_of(values[number]), step_id, place))
 
 
 def parsed(line: str) -> dict[str, Any]:
@@ -158,20 +166,17 @@ def parsed(line: str) -> dict[str, Any]:
     return value  # type: ignore[no-any-return]
 
 
-def finds_in(
-    value: dict[str, Any],
-    detector: Detector,
-    file: str,
-    line: int | None = None,
-    finders: list[Finder] | None = None,
-) -> Iterator[TextFind]:
-    """Finds in every text of a released line; the parsed value of an answer is searched field by field. `finders`: the
-    rules that may find something in it, null for all."""
+def finds_in(value: dict[str, Any], detector: Detector, file: str, line: int | None = None) -> Iterator[TextFind]:
+    """Finds in every text of a released line; the parsed value of an answer is searched field by field."""
     key = key_of(value)
     for place, step_id, text in texts_of(opened(value)):
-        for number, hit in enumerate(hits := detector.hits(text, finders)):
-            shown = excerpt(text, hits, number)
-            yield TextFind(file, line, *key, step_id, place, hit.group, hit.kind, shown)
+        yield from finds_at(text, detector, None, (file, line, *key, step_id, place))
+
+
+def finds_at(text: str, detector: Detector, finders: list[Finder] | None, where: Where) -> Iterator[TextFind]:
+    """Finds in one text. `finders`: the rules that may find something in it, null for all."""
+    for number, hit in enumerate(hits := detector.hits(text, finders)):
+        yield TextFind(*where, hit.group, hit.kind, excerpt(text, hits, number))
 
 
 def opened(value: dict[str, Any]) -> dict[str, Any]:

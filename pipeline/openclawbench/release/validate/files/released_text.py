@@ -14,7 +14,15 @@ from openclawbench.release.input_files import INPUTS_TABLE
 from openclawbench.release.privacy.detect import Detector
 from openclawbench.release.privacy.policy import RULES_FILE
 from openclawbench.release.privacy.rules import PrivacyRules
-from openclawbench.release.privacy.scan import SCANNED, TextFind, TextScan, finds_of, rows_of, scan_inputs
+from openclawbench.release.privacy.scan import (
+    LINES_AT_ONCE,
+    SCANNED,
+    TextFind,
+    TextScan,
+    finds_of,
+    rows_of,
+    scan_inputs,
+)
 from openclawbench.release.validate.findings import Findings
 from openclawbench.release.writer.jsonl_files import open_lines, released
 from openclawbench.release.writer.render import ROOT
@@ -56,7 +64,7 @@ def scan_model(root: Path, model: str, detector: Detector) -> TextScan:
     return scan
 
 
-def scan_file(root: Path, name: str, detector: Detector, scan: TextScan, at_once: int = 512) -> None:
+def scan_file(root: Path, name: str, detector: Detector, scan: TextScan, at_once: int = LINES_AT_ONCE) -> None:
     """Scan a JSONL file of a release. Raises OSError if it cannot be read to its end."""
     for start, lines in batches(root / name, at_once):
         numbers = range(start, start + len(lines))

@@ -9,12 +9,11 @@ from openclawbench.records.release import LabelRow
 from openclawbench.records.second_pass import ReferenceLabel, both_high_confidence
 from openclawbench.records.tiers import STATUS_OF
 from openclawbench.release.labels.labels import CUTS, SIDES
-from openclawbench.release.record_key import Key
 from openclawbench.release.validate.files.lines import read_lines
 from openclawbench.release.validate.findings import Findings
 from openclawbench.release.validate.labels.label_files import Exclusion, ParquetRows, check_row
 from openclawbench.release.validate.records.answers import deciding_answers
-from openclawbench.release.validate.records.key_tables import KeyCounts, missing
+from openclawbench.release.validate.records.key_tables import KeyCounts, KeyTable, missing
 from openclawbench.release.validate.records.record_digest import Records
 from openclawbench.release.writer.jsonl_files import released
 from openclawbench.release.writer.render import ROOT, STAGES, stage_raw_file
@@ -27,7 +26,7 @@ from openclawbench.release.writer.second_pass import (
 )
 from openclawbench.release.writer.table_writer import typed_file
 
-Answers = dict[str, dict[Key, str | None]]  # stage -> key -> JSON text of the parsed answer that decides a label
+Decisions = KeyTable[str | None]  # JSON text of the parsed answer of stage B1 that decides a label, by key
 
 
 def check_second_pass(root: Path, models: list[str], records: Records, findings: Findings) -> None:
@@ -35,26 +34,30 @@ def check_second_pass(root: Path, models: list[str], records: Records, findings:
     raw = [f"{ROOT}/{model}/{name}" for model in models for name in RAW_FILES]
     if not any(released(root / name) for name in [REFERENCE_FILE, BOTH_FILE, *raw]):
         return
-    answers: Answers = {stage: {} for stage in STAGES}
+    decisions: Decisions = KeyTable(records.connection, "second_decisions", text_of, text_or_none)
     for model in models:
         for stage in STAGES:
             name = f"{ROOT}/{model}/{stage_raw_file(stage, SECOND)}"
             answered = KeyCounts.emptied(records.connection, "answered")
             lines = deciding_answers(root, name, stage, records, answered, "second_pass", findings)
-            answers[stage] |= {line.key: line.record.parsed for line in lines}
-    references = check_references(root, records, answers, findings)
-    check_both(root, records, references, findings)
+            for line in lines:
+                if stage == "b1":
+                    decisions[line.key] = line.record.parsed
+    check_both(root, records, check_references(root, records, decisions, findings), findings)
 
 
-def check_references(root: Path, records: Records, answers: Answers, findings: Findings) -> dict[Key, ReferenceLabel]:
-    """One row per record: the decision is that of stage B1, and both_high_confidence follows from the passes."""
-    references: dict[Key, ReferenceLabel] = {}
+def check_references(root: Path, records: Records, decisions: Decisions, findings: Findings) -> KeyCounts:
+    """One row per record: the decision is that of stage B1, and both_high_confidence follows from the passes. Returns
+    the keys of the records with high confidence in both passes."""
+    references, sure = KeyCounts(records.connection, "references_of"), KeyCounts(records.connection, "sure")
     for line in read_lines(root, REFERENCE_FILE, ReferenceLabel, findings, unique=True):
-        references[line.key] = row = line.record
-        record = records.get(line.key)
+        row, record = line.record, records.get(line.key)
+        references.add(line.key)
         if record is None:
             findings.add("second_pass", REFERENCE_FILE, f"{line.key[1]} is not in the master table", line.number)
             continue
+        if row.both_high_confidence:
+            sure.add(line.key)
         expected = both_high_confidence(record.basis, row.model_dump())
         if row.both_high_confidence != expected:
             message = f"{line.key[1]}: both_high_confidence is {row.both_high_confidence}; the passes give {expected}"
@@ -64,16 +67,16 @@ def check_references(root: Path, records: Records, answers: Answers, findings: F
             findings.add("second_pass", REFERENCE_FILE, message, line.number)
         if row.task_id != record.basis["task_id"]:
             findings.add("second_pass", REFERENCE_FILE, f"{line.key[1]}: task_id differs from the record", line.number)
-        for name, expected_value in decided(answers["b1"].get(line.key)).items():
+        for name, expected_value in decided(decisions.get(line.key)).items():
             if getattr(row, name) != expected_value:
                 message = f"{line.key[1]}: {name} is {getattr(row, name)}; stage B1 gives {expected_value}"
                 findings.add("second_pass", REFERENCE_FILE, message, line.number)
-        if line.key not in answers["b1"] and row.is_anomalous:
+        if line.key not in decisions and row.is_anomalous:
             message = f"{line.key[1]}: is anomalous without an answer of stage B1"
             findings.add("second_pass", REFERENCE_FILE, message, line.number)
     for key in missing(records, references):
         findings.add("second_pass", REFERENCE_FILE, f"{'/'.join(key)} is missing")
-    return references
+    return sure
 
 
 def decided(parsed: str | None) -> dict[str, Any]:
@@ -84,27 +87,40 @@ def decided(parsed: str | None) -> dict[str, Any]:
     return {"is_anomalous": answer["trajectory_is_anomalous"], "anomaly_type_l2": answer["anomaly_type_l2"]}
 
 
-def check_both(root: Path, records: Records, references: dict[Key, ReferenceLabel], findings: Findings) -> None:
+def text_of(parsed: str | None) -> bytes:
+    """The text as it is stored; nothing for null."""
+    return b"" if parsed is None else parsed.encode()
+
+
+def text_or_none(content: bytes) -> str | None:
+    """The text as it was before."""
+    return content.decode() if content else None
+
+
+def check_both(root: Path, records: Records, sure: KeyCounts, findings: Findings) -> None:
     """Label rows of the records with high confidence in both passes, except those left out of the label files."""
-    expected = {key for key, row in references.items() if row.both_high_confidence and key in records}
-    left_out = read_lines(root, f"{CUTS['paper_cut']}label_exclusions.jsonl", Exclusion, Findings(), unique=True)
-    expected -= {line.key for line in left_out}
-    rows: dict[Key, LabelRow] = {}
+    left_out = KeyCounts(records.connection, "left_out")
+    exclusions = read_lines(root, f"{CUTS['paper_cut']}label_exclusions.jsonl", Exclusion, Findings(), unique=True)
+    left_out.update(line.key for line in exclusions)
+    rows: KeyTable[LabelRow] = KeyTable(
+        records.connection, "both_rows", lambda row: row.model_dump_json().encode(), LabelRow.model_validate_json
+    )
     for line in read_lines(root, BOTH_FILE, LabelRow, findings, unique=True):
         rows[line.key] = line.record
         check_row(BOTH_FILE, line, records.get(line.key), "both", findings)
-        if line.key not in expected:
+        if line.key not in sure or line.key in left_out:
             findings.add(
                 "second_pass", BOTH_FILE, f"{line.key[1]}: it does not have high confidence in both passes", line.number
             )
-    check_parquet(root, typed_file(BOTH_FILE), rows.values(), findings)
+    check_parquet(root, typed_file(BOTH_FILE), (row for _, row in rows.rows()), findings)
     for folder in CUTS.values():
         for side in SIDES:
             lines = read_lines(root, f"{folder}silver_{side}_labels.jsonl", LabelRow, Findings(), unique=True)
-            side_rows = [rows[line.key] for line in lines if line.key in rows]
+            side_rows = (row for line in lines if (row := rows.get(line.key)) is not None)
             check_parquet(root, both_side_file(folder, side), side_rows, findings)
-    for key in sorted(expected - rows.keys()):
-        findings.add("second_pass", BOTH_FILE, f"{'/'.join(key)} is missing")
+    for key in missing(sure, rows):
+        if key not in left_out:
+            findings.add("second_pass", BOTH_FILE, f"{'/'.join(key)} is missing")
 
 
 def check_parquet(root: Path, name: str, rows: Iterable[LabelRow], findings: Findings) -> None:

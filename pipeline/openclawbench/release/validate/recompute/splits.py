@@ -67,7 +67,7 @@ def check_cuts(
         rows = partial(rows_of, assigned, select)
         compare_label_rows(root, name, rows, partial(sides_of, name, assigned), findings)
     if derived.second.files or derived.second.waiting:
-        check_reference(root, pl.concat(assigned).collect(), derived, findings)
+        check_reference(root, assigned, derived, findings)
 
 
 def slices_of(basis: Spool, index: Index, derived: Recomputed) -> list[tuple[pl.LazyFrame, pl.LazyFrame]]:
@@ -77,28 +77,14 @@ def slices_of(basis: Spool, index: Index, derived: Recomputed) -> list[tuple[pl.
     while some := [row.model_dump() for row in islice((row for row in rows if row.redacted), ROWS_AT_ONCE)]:
         indexed.add(from_records(some, Fingerprint))
     spools = indexed, derived.fingerprints
-    for spool in (basis, *spools):
-        spool.flush()
-    ranges = {file: key_range([file]) for spool in spools for file in spool.files}
+    basis.flush()
     slices = []
     for start in range(0, len(basis.files), FILES_AT_ONCE):
-        files = basis.files[start : start + FILES_AT_ONCE]
-        records, (first, last) = pl.scan_parquet(files, glob=False), key_range(files)
-        tables = []
-        for spool in spools:
-            there = [file for file in spool.files if ranges[file][0] <= last and first <= ranges[file][1]]
-            table = pl.scan_parquet(there, glob=False) if there else empty(Fingerprint).lazy()
-            tables.append(table.join(records, on=TRAJECTORY_KEY, how="semi"))
-        from_index, recomputed = tables
+        records = pl.scan_parquet(basis.files[start : start + FILES_AT_ONCE], glob=False)
+        from_index, recomputed = (spool.of_records(records, empty(Fingerprint)) for spool in spools)
         others = recomputed.join(from_index, on=TRAJECTORY_KEY, how="anti")
         slices.append((records, pl.concat([others, from_index]).sort(TRAJECTORY_KEY)))
     return slices or [(empty(LabelBasis).lazy(), empty(Fingerprint).lazy())]
-
-
-def key_range(files: list[Path]) -> tuple[Key, Key]:
-    """The first and the last key in these files."""
-    keys = pl.scan_parquet(files, glob=False).select(TRAJECTORY_KEY).sort(TRAJECTORY_KEY).collect()
-    return keys.row(0), keys.row(-1)
 
 
 def files_of(models: Iterable[str]) -> Iterator[tuple[str, Select]]:
@@ -181,18 +167,30 @@ def equal_rows(path: Path, parts: Iterable[pl.DataFrame]) -> int | None:
         return None
 
 
-def check_reference(root: Path, assignments: pl.DataFrame, derived: Recomputed, findings: Findings) -> None:
+def check_reference(root: Path, assigned: list[pl.LazyFrame], derived: Recomputed, findings: Findings) -> None:
     """Compare the labels of the second pass, and the label rows with high confidence in both passes."""
-    annotations = derived.second.scan(from_records([], AnnotationPass2)).collect()
-    released = annotations.join(assignments, on=["source_model", "trajectory_id"], how="semi", maintain_order="left")
-    references = reference(released.lazy(), assignments.lazy()).collect()
-    sides = {key_of(row): "in the second pass" for row in references.iter_rows(named=True)}
-    released_columns = references.select(list(ReferenceLabel.model_fields))
-    compare_label_rows(root, REFERENCE_FILE, lambda: [released_columns], lambda: sides, findings)
-    both_confident = references.filter("both_high_confidence").select("source_model", "trajectory_id")
-    in_paper_cut = assignments.filter(pl.col("paper_cut").is_not_null())
-    both_confident_labels = labels(
-        in_paper_cut.join(both_confident, on=["source_model", "trajectory_id"], how="semi", maintain_order="left")
-    )
-    not_confident = dict.fromkeys(sides, "not of high confidence in both passes")
-    compare_label_rows(root, BOTH_FILE, lambda: [both_confident_labels], lambda: not_confident, findings)
+    rows = partial(second_labels, assigned, derived.second)
+    compare_label_rows(root, REFERENCE_FILE, rows, partial(in_second_pass, rows, "in the second pass"), findings)
+    sure = partial(labels_of_both, assigned, derived.second)
+    not_sure = partial(in_second_pass, rows, "not of high confidence in both passes")
+    compare_label_rows(root, BOTH_FILE, sure, not_sure, findings)
+
+
+def second_labels(assigned: Iterable[pl.LazyFrame], second: Spool) -> Iterator[pl.DataFrame]:
+    """Rows of ReferenceLabel, slice by slice. `second`: AnnotationPass2 of all records."""
+    for some in assigned:
+        annotations = second.of_records(some, empty(AnnotationPass2))
+        yield reference(annotations, some).collect().select(list(ReferenceLabel.model_fields))
+
+
+def labels_of_both(assigned: Iterable[pl.LazyFrame], second: Spool) -> Iterator[pl.DataFrame]:
+    """The label rows with high confidence in both passes, slice by slice."""
+    for some, references in zip(assigned, second_labels(assigned, second), strict=True):
+        sure = references.lazy().filter("both_high_confidence")
+        in_paper_cut = some.filter(pl.col("paper_cut").is_not_null())
+        yield labels(in_paper_cut.join(sure, on=TRAJECTORY_KEY, how="semi", maintain_order="left").collect())
+
+
+def in_second_pass(rows: Callable[[], Iterable[pl.DataFrame]], words: str) -> dict[Key, str]:
+    """Key -> the same words, for every record of the second pass."""
+    return {key_of(row): words for part in rows() for row in part.select(TRAJECTORY_KEY).iter_rows(named=True)}

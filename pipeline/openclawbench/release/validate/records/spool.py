@@ -4,6 +4,9 @@ from pathlib import Path
 
 import polars as pl
 
+from openclawbench.release.record_key import Key
+from openclawbench.tables.record import TRAJECTORY_KEY
+
 ROWS = 4096  # that wait in memory
 
 
@@ -14,6 +17,7 @@ class Spool:
         self.folder, self.name = folder, name
         self.files: list[Path] = []
         self.waiting: list[pl.DataFrame] = []
+        self.ranges: dict[Path, tuple[Key, Key]] = {}
 
     def add(self, frame: pl.DataFrame) -> None:
         """Some more rows."""
@@ -38,3 +42,18 @@ class Spool:
         """Every row. `empty`: the columns, for a spool that has none."""
         self.flush()
         return pl.scan_parquet(self.files, glob=False) if self.files else empty.lazy()
+
+    def of_records(self, records: pl.LazyFrame, empty: pl.DataFrame) -> pl.LazyFrame:
+        """The rows of some trajectories; only files that may hold one of them are read. `empty`: the columns."""
+        self.flush()
+        self.ranges |= {file: key_range(pl.scan_parquet(file, glob=False)) for file in self.files[len(self.ranges) :]}
+        first, last = key_range(records)
+        files = [file for file, (begin, end) in self.ranges.items() if begin <= last and first <= end]
+        table = pl.scan_parquet(files, glob=False) if files else empty.lazy()
+        return table.join(records, on=TRAJECTORY_KEY, how="semi", maintain_order="left")
+
+
+def key_range(rows: pl.LazyFrame) -> tuple[Key, Key]:
+    """The first and the last key of a table that has rows."""
+    keys = rows.select(TRAJECTORY_KEY).sort(TRAJECTORY_KEY).collect()
+    return keys.row(0), keys.row(-1)
