@@ -144,10 +144,10 @@ def scan_inputs(inputs: Iterable[pl.DataFrame], detector: Detector, scan: TextSc
 
 def finds_of(frame: pl.DataFrame, detector: Detector) -> Iterator[TextFind]:
     """Finds in the columns line (JSON text), file, number (of the line, or null)."""
-    for lines in frame.iter_slices(LINES_AT_ONCE):
-        looks = detector.worth_a_look(lines["line"])
+    for some in frame.iter_slices(LINES_AT_ONCE):
+        looks = detector.worth_a_look(some["line"])
         worth = looks.select(pl.any_horizontal(pl.all())).to_series()
-        lines, looks = lines.filter(worth), looks.filter(worth)
+        lines, looks = some.filter(worth), looks.filter(worth)
         values = [parsed(line) for line in lines["line"]]
         texts = [(number, *text) for number, value in enumerate(values) for text in texts_of(opened(value))]
         for at, finders in detector.suspects(texts, looks):
