@@ -1,4 +1,4 @@
-"""Predictions files: JSONL rows of records/detection.py with a provenance file beside, written and read back.
+"""Predictions files, written and read: JSONL rows of records/detection/prediction.py, with a provenance file beside.
 
 A file of somebody else's may lack fields: label or probabilities, with the key, are enough. What cannot be read is
 named and counted, and the rest goes on.

@@ -37,7 +37,7 @@ def best(data: DataFolder, judge: Judge, overrides: Overrides) -> JudgeCertifica
 
 
 def read(paths: list[Path]) -> Iterator[JudgeCertificate]:
-    """The certificates that can be read; `not_quoted` names the others."""
+    """The certificates that can be read; certificate_lines() names the others."""
     for path in paths:
         try:
             yield JudgeCertificate.model_validate_json(path.read_bytes())

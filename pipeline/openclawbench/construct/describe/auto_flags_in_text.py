@@ -21,8 +21,8 @@ EVIDENCE = {
 def text_evidence(texts: pl.DataFrame, rules: FlagRules) -> pl.DataFrame:
     """Every place that fires a text flag: the step's key, flag, rule_id, field, start and end; cause is null.
 
-    `texts`: the agent's own words (own_texts.py). A text is searched with the rules of its language; with all of them
-    if it is not known. start and end count Unicode code points of that field, [start, end); the first hit of
+    `texts`: the agent's own words (language.agent_texts). A text is searched with the rules of its language; with all
+    of them if it is not known. start and end count Unicode code points of that field, [start, end); the first hit of
     a rule in a sentence counts.
     """
     nothing = texts.clear().select(*STEP_KEY, **{name: pl.lit(None, kind) for name, kind in EVIDENCE.items()})

@@ -32,7 +32,7 @@ SPEAKERS = ("system", "user", "agent")
 
 
 class Atif(Source):
-    """The adapter. Sub-agent trajectories that a document holds are sessions of their own (embedded()), counted in it;
+    """The adapter. Sub-agent trajectories in a document are sessions of their own (find_embedded()), counted in it;
     steps copied from elsewhere are left out."""
 
     name = "atif"
