@@ -35,7 +35,7 @@ COUNTED_BY = [name for name in SideCount.model_fields if name != "count"]
 def split(
     basis: LabelBases, places: LabelPlaces, strata: PaperStrata, pool: PoolMembers, near_sides: NearSides
 ) -> tuple[LabelAssignments, SideCounts, NearCounts]:
-    """One row a trajectory, sorted by key; counts for the certificates.
+    """One row per trajectory, sorted by key; counts for the certificates.
 
     Default cut: by hash of the task, so no record changes side as the corpus grows. A share of the tasks is test, a
     share is reserved for calibration and on no side, the others are train. Train records that are near duplicates of a

@@ -128,7 +128,7 @@ class Detector:
         return without_overlaps(sorted(disjoint))
 
     def worth_a_look(self, texts: pl.Expr) -> list[pl.Expr]:
-        """One column a rule: true if the rule may find something in a text, which may be a line of JSON; false if it
+        """One column per rule: true if the rule may find something in a text, which may be a line of JSON; false if it
         surely does not."""
         return [may_hit(finder.rule, texts).alias(str(number)) for number, finder in enumerate(self.finders)]
 
