@@ -1,4 +1,4 @@
-"""The program's entry: Ctrl-C is heard from its first moment on, also while the rest of it is being read in."""
+"""The program's entry point. Ctrl-C works from the start, also while the other modules are imported."""
 
 import os
 import signal
@@ -6,7 +6,7 @@ from types import FrameType
 
 
 def stop_at_once(_signal: int, _frame: FrameType | None) -> None:
-    """What Ctrl-C and SIGTERM do before anything was begun: nothing can be left half done."""
+    """Handle Ctrl-C and SIGTERM before any work has begun: nothing is left half done."""
     os.write(2, b"stopped; nothing was begun\n")
     os._exit(3)
 

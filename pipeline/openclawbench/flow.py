@@ -47,7 +47,7 @@ FLOW: list[Stage] = [
     *(ask_b2, answer_b2, decide_b2),  # spans, onsets, severity                                 T27
     *(ask_c, answer_c, decide_c),  #    verification                                            E.6
     repair,  #    consistency checks, deterministic repairs, quality tier                       T28-T30
-    merge,  #     one annotation record a trajectory                                            T32, T38
+    merge,  #     one annotation record per trajectory                                            T32, T38
     fingerprint,  # texts to find near duplicates by
     place,  #     what decides the sides of a trajectory by itself, by hash
     draw,  #      the strata's last place on the test side, the calibration pool                F.6

@@ -29,7 +29,7 @@ def ask(
 def test_the_agent_is_answered_without_knowing_the_key(is_streamed: bool) -> None:
     with scripted_endpoint() as endpoint, relay(1) as passing_on:
         endpoint.load(0, planned_task(found_task("t_0"), "right").script)
-        passing_on.point(0, endpoint.base_url(0), endpoint.key)
+        passing_on.set_endpoint(0, endpoint.base_url(0), endpoint.key)
         answer = ask(passing_on, stream=is_streamed)
         assert (answer.status_code, "b__add" in answer.text) == (200, True)
         assert ("data: [DONE]" in answer.text) is is_streamed
@@ -39,7 +39,7 @@ def test_the_agent_is_answered_without_knowing_the_key(is_streamed: bool) -> Non
 def test_a_wrong_token_reaches_no_endpoint() -> None:
     with scripted_endpoint() as endpoint, relay(1) as passing_on:
         assert ask(passing_on).status_code == 401  # nothing is pointed at yet
-        passing_on.point(0, endpoint.base_url(0), endpoint.key)
+        passing_on.set_endpoint(0, endpoint.base_url(0), endpoint.key)
         assert ask(passing_on, token="wrong").status_code == 401
         assert ask(passing_on, path="/elsewhere").status_code == 404
         assert passing_on.upstreams[0].statuses == {}
@@ -47,7 +47,7 @@ def test_a_wrong_token_reaches_no_endpoint() -> None:
 
 def test_a_refusal_is_kept_without_the_key() -> None:
     with scripted_endpoint() as endpoint, relay(1) as passing_on:
-        passing_on.point(0, endpoint.base_url(0), "the key")  # which is contained in what the endpoint answers
+        passing_on.set_endpoint(0, endpoint.base_url(0), "the key")  # which is contained in what the endpoint answers
         answer = ask(passing_on)
         assert (answer.status_code, "the key" in answer.text) == (401, False)
         refusal = passing_on.upstreams[0].refusal
@@ -57,7 +57,7 @@ def test_a_refusal_is_kept_without_the_key() -> None:
 
 def test_an_endpoint_that_is_away_is_a_gateway_error() -> None:
     with relay(1) as passing_on:
-        passing_on.point(0, "http://127.0.0.1:9/v1", None)
+        passing_on.set_endpoint(0, "http://127.0.0.1:9/v1", None)
         answer = ask(passing_on)
         assert (answer.status_code, "127.0.0.1 cannot be reached" in answer.text) == (502, True)
         assert passing_on.upstreams[0].statuses == {0: 1}
@@ -98,7 +98,7 @@ def streaming(*pieces: bytes, encoding: str | None = None) -> Iterator[str]:
 @pytest.mark.parametrize("pieces", [(), (PIECE,), (PIECE, LAST[:-40])])
 def test_an_answer_that_breaks_off_reaches_the_agent_as_a_broken_connection(pieces: tuple[bytes, ...]) -> None:
     with streaming(*pieces) as base_url, relay(1) as passing_on:
-        passing_on.point(0, base_url, None)
+        passing_on.set_endpoint(0, base_url, None)
         with pytest.raises(httpx.RemoteProtocolError):
             ask(passing_on, stream=True)
         assert passing_on.upstreams[0].was_cut
@@ -115,7 +115,7 @@ def test_an_answer_that_breaks_off_reaches_the_agent_as_a_broken_connection(piec
 )
 def test_an_answer_that_ends_is_not_called_cut(pieces: tuple[bytes, ...]) -> None:
     with streaming(*pieces) as base_url, relay(1) as passing_on:
-        passing_on.point(0, base_url, None)
+        passing_on.set_endpoint(0, base_url, None)
         assert ask(passing_on, stream=True).content == b"".join(pieces)
         assert not passing_on.upstreams[0].was_cut
 
@@ -123,7 +123,7 @@ def test_an_answer_that_ends_is_not_called_cut(pieces: tuple[bytes, ...]) -> Non
 def test_a_packed_stream_is_unpacked_for_the_agent() -> None:
     packed = gzip.compress(PIECE + LAST)
     with streaming(packed[:30], packed[30:], encoding="gzip") as base_url, relay(1) as passing_on:
-        passing_on.point(0, base_url, None)
+        passing_on.set_endpoint(0, base_url, None)
         answer = ask(passing_on, stream=True)
         assert (answer.content, answer.headers.get("content-encoding")) == (PIECE + LAST, None)
         assert not passing_on.upstreams[0].was_cut
@@ -131,6 +131,6 @@ def test_a_packed_stream_is_unpacked_for_the_agent() -> None:
 
 def test_a_refusal_of_another_path_is_no_refusal_of_the_model() -> None:
     with scripted_endpoint() as endpoint, relay(1) as passing_on:
-        passing_on.point(0, endpoint.base_url(0), "another key")
+        passing_on.set_endpoint(0, endpoint.base_url(0), "another key")
         assert ask(passing_on, path="/v1/nonsense").status_code in (401, 404)
         assert passing_on.upstreams[0].refusal is None

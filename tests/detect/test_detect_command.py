@@ -472,7 +472,7 @@ def test_a_file_of_another_detector_is_not_overwritten(release: Path, tmp_path: 
 
 
 def test_names_that_make_the_same_file_name_do_not_collide(tmp_path: Path) -> None:
-    from openclawbench.cli.commands.detect.results import own_path, predictions_path
+    from openclawbench.cli.commands.detect.results import distinct_path, predictions_path
     from openclawbench.detect.labels import Choice, provenance_base, read_labels
     from openclawbench.detect.predictions import write_predictions
     from openclawbench.detect.settings import DetectRules
@@ -482,8 +482,8 @@ def test_names_that_make_the_same_file_name_do_not_collide(tmp_path: Path) -> No
     path = predictions_path(None, tmp_path, "a/b", labels)
     assert path == predictions_path(None, tmp_path, "a b", labels)
     write_predictions(path, [], about)
-    assert own_path(path, about) == path
-    other = own_path(path, about | {"detector": "a b"})
+    assert distinct_path(path, about) == path
+    other = distinct_path(path, about | {"detector": "a b"})
     assert other.parent == path.parent and other != path and other.suffix == ".jsonl"
 
 

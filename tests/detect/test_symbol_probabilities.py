@@ -11,7 +11,7 @@ import pytest
 from made import item, label_set, predictions_file
 
 from openclawbench.detect.predictions import prediction, probabilities_of
-from openclawbench.detect.protocols import NO_SYMBOL_FIRST, SPLIT_SYMBOLS, Rated, read_probabilities
+from openclawbench.detect.protocols import NO_SYMBOL_FIRST, SPLIT_SYMBOLS, LabelReading, read_probabilities
 from openclawbench.detect.score.evaluation import probability_notes
 from openclawbench.detect.settings import LABELS, NORMAL, DetectRules
 
@@ -23,7 +23,7 @@ def token(share: float, text: str = "", **more: Any) -> dict[str, Any]:
     return {"token": text, "logprob": math.log(share)} | more
 
 
-def rated(*positions: list[dict[str, Any]]) -> Rated:
+def rated(*positions: list[dict[str, Any]]) -> LabelReading:
     content = [{**tokens[0], "top_logprobs": tokens} for tokens in positions]
     return read_probabilities(json.dumps({"choices": [{"logprobs": {"content": content}}]}).encode(), RULES)
 
@@ -45,7 +45,7 @@ def test_a_split_symbol_gives_no_probabilities_rather_than_those_of_the_others()
     got = rated(
         [token(0.98, **HALF), token(0.001, "•", bytes=list("•".encode()))], [token(1.0, "bytes:\\x98", bytes=[0x98])]
     )
-    assert got == Rated(fault=SPLIT_SYMBOLS)
+    assert got == LabelReading(fault=SPLIT_SYMBOLS)
 
 
 def test_a_half_of_a_symbol_among_the_alternatives_counts() -> None:
@@ -57,7 +57,7 @@ def test_a_half_of_a_symbol_among_the_alternatives_counts() -> None:
 
 def test_a_first_token_that_is_no_symbol_gives_none() -> None:
     got = rated([token(0.9, "The"), token(0.05, "•")], [token(1.0, " answer")])
-    assert got == Rated(fault=NO_SYMBOL_FIRST)
+    assert got == LabelReading(fault=NO_SYMBOL_FIRST)
 
 
 def test_blank_tokens_before_the_symbol_are_passed_over() -> None:
@@ -69,11 +69,11 @@ def test_blank_tokens_before_the_symbol_are_passed_over() -> None:
     "body", [b"{", b"{}", b'{"choices":[{"logprobs":null}]}', b'{"choices":[{"logprobs":{"content":[]}}]}']
 )
 def test_without_log_probabilities_there_is_nothing(body: bytes) -> None:
-    assert read_probabilities(body, RULES) == Rated()
+    assert read_probabilities(body, RULES) == LabelReading()
 
 
 def test_a_log_probability_that_is_no_number_gives_nothing() -> None:
-    assert rated([{"token": "∘", "logprob": math.nan}]) == Rated()
+    assert rated([{"token": "∘", "logprob": math.nan}]) == LabelReading()
 
 
 def test_completions_with_token_lists_are_read_too() -> None:

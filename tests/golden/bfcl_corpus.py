@@ -6,9 +6,11 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from openclawbench.inspect.reports import table_report
 from openclawbench.intake.intake import Intake, take_in
 from openclawbench.records.oracle import Contradiction, Coverage, Fused
 from openclawbench.records.session import Trajectory
+from openclawbench.reports.section import Report
 from openclawbench.storage.data_folder import DataFolder
 from openclawbench.tables.record import Record
 from openclawbench.workspace.progress import Progress
@@ -156,6 +158,9 @@ class Outcome:
         return Counter(
             (r["subset"], r["oracle_outcome"]) for r in self.rows(Fused) if r["source_model"] == source_model
         )
+
+    def coverage_report(self) -> Report:
+        return table_report("coverage", self.tables.run, self.tables.__getitem__, with_inputs=True)
 
     def rows_of_coverage(self) -> list[Row]:
         return self.rows(Coverage)

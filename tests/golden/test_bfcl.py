@@ -11,7 +11,6 @@ from bfcl_corpus import Corpus, Outcome, Reading, lines, rewrite
 from hypothesis import given
 from hypothesis import strategies as st
 
-from openclawbench.cli.commands.report.commands import coverage_of
 from openclawbench.intake.intake import take_in
 from openclawbench.intake.oracles.bfcl import counted
 from openclawbench.intake.oracles.bfcl_lines import Failure, Result, ResultFile, ScoreFile
@@ -215,7 +214,7 @@ def test_where_only_failures_are_known_there_is_no_share_of_passes(tmp_path: Pat
         (1, 1),
         (20, 0),
     ]
-    sections = coverage_of(found.tables.run, found.tables.__getitem__).data()["sections"]
+    sections = found.coverage_report().data()["sections"]
     shares = {row["subset"]: row["pass_share"] for row in sections["coverage"]["rows"]}
     assert shares == {"multiple": None, "live_simple": 0.9}
     assert sections["coverage"]["facts"]["pass_share"] == 0.9

@@ -8,7 +8,6 @@ import pytest
 from bfcl_corpus import Corpus, Outcome
 
 from openclawbench.base.terminal import output
-from openclawbench.cli.commands.report.commands import coverage_of
 from openclawbench.cli.commands.status import print_status
 from openclawbench.errors import UsageError
 from openclawbench.inspect.status import as_data
@@ -180,7 +179,7 @@ def test_the_coverage_counts_every_session_and_every_row(found: Outcome) -> None
 
 
 def test_each_row_that_no_session_got_is_named_with_the_reason(found: Outcome) -> None:
-    section = coverage_of(found.tables.run, found.tables.__getitem__).data()["sections"]["unmatched_rows"]
+    section = found.coverage_report().data()["sections"]["unmatched_rows"]
     named = [(row["line"], row["native_session_basename"], row["session_id"], row["reason"]) for row in section["rows"]]
     assert named == [
         (9, "Case", None, "ambiguous_basename"),
@@ -204,7 +203,7 @@ def test_the_list_of_rows_is_bounded_and_says_how_many_more(tmp_path: Path) -> N
         rows.add(f"nobody-{number}")
     rows.write(corpus)
     found = corpus.update()
-    shown = as_files(coverage_of(found.tables.run, found.tables.__getitem__))["coverage.md"].decode()
+    shown = as_files(found.coverage_report())["coverage.md"].decode()
     assert shown.count("`nobody-") == 60
     assert "… and 40 more rows, in the JSON file." in shown
 
@@ -351,9 +350,9 @@ def test_an_unknown_policy_is_refused(tmp_path: Path) -> None:
 
 
 def test_the_report_says_it_all_and_twice_the_same(found: Outcome) -> None:
-    report = coverage_of(found.tables.run, found.tables.__getitem__)
+    report = found.coverage_report()
     files = as_files(report)
-    assert files == as_files(coverage_of(found.tables.run, found.tables.__getitem__))
+    assert files == as_files(found.coverage_report())
     assert set(files) == {"coverage.md", "coverage.json", "coverage.svg", "coverage.png"}
     sections = json.loads(files["coverage.json"])["sections"]
     assert sections["coverage"]["facts"]["sessions"] == 22

@@ -15,7 +15,7 @@ from openclawbench.base.shard_selection import ShardSelection
 from openclawbench.judge.client.rate_limit import RateLimits
 from openclawbench.judge.settings import AskingSettings
 from openclawbench.rules.asking import AskingRules
-from openclawbench.workspace.shares import cut
+from openclawbench.workspace.shares import share_of_limits
 
 pytestmark = pytest.mark.slow
 SHARDS = 4
@@ -145,7 +145,7 @@ def test_what_the_endpoint_allows_is_cut_evenly_too() -> None:
 
 def test_limits_are_cut_evenly() -> None:
     asking = AskingSettings(concurrency=8, rpm=90.0, tpm=9000.0, budget_usd=10.0, budget_tokens=1000)
-    found = cut(asking, ShardSelection(1, 3), (4.0, 100))
+    found = share_of_limits(asking, ShardSelection(1, 3), (4.0, 100))
     assert (found.concurrency, found.rpm, found.tpm, found.budget_usd, found.budget_tokens) == (
         2,
         30.0,
@@ -153,6 +153,6 @@ def test_limits_are_cut_evenly() -> None:
         2.0,
         300,
     )
-    assert cut(AskingSettings(budget_usd=1.0), ShardSelection(0, 2), (4.0, 100)).budget_usd == 0.0
-    nothing = cut(AskingSettings(), ShardSelection(0, 2), (0.0, 0))
+    assert share_of_limits(AskingSettings(budget_usd=1.0), ShardSelection(0, 2), (4.0, 100)).budget_usd == 0.0
+    nothing = share_of_limits(AskingSettings(), ShardSelection(0, 2), (0.0, 0))
     assert (nothing.rpm, nothing.tpm, nothing.budget_usd, nothing.budget_tokens) == (None, None, None, None)

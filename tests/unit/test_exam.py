@@ -13,7 +13,6 @@ from normalizing import check_accounting, normalized_folder
 from openclawbench.errors import InvalidFamily
 from openclawbench.exam.answers import Answer
 from openclawbench.exam.check import check_family
-from openclawbench.exam.clothe import Clothes, clothe, ids, record
 from openclawbench.exam.family import (
     FAMILIES,
     LANGUAGES,
@@ -27,7 +26,8 @@ from openclawbench.exam.family import (
 )
 from openclawbench.exam.filler import agent_lines, insert_filler
 from openclawbench.exam.paper import Item, Paper, make_paper
-from openclawbench.exam.recording import in_clothes, parsed, recorded, seeded
+from openclawbench.exam.recording import parsed, recorded, rewritten, seeded
+from openclawbench.exam.rewrite import Rewrite, ids, record, rewrite_session
 from openclawbench.exam.score import compare, score_card
 from openclawbench.exam.store import is_stored, other_rows, session_lines, store_of, transcript_rows
 from openclawbench.exam.values import drawn_values, recorded_values
@@ -49,7 +49,7 @@ def test_recorded_values_put_back_give_the_recorded_bytes(name: str) -> None:
     values = {value: value for value in recorded_values(name, ALL[name]).values()}
     for twin in TWINS:
         content = recorded(FAMILIES, name, twin)
-        assert clothe(content, Clothes(values, None)) == content
+        assert rewrite_session(content, Rewrite(values, None)) == content
 
 
 def test_every_class_has_families_in_every_language() -> None:
@@ -228,7 +228,7 @@ def test_recorded_values_put_back_give_the_recorded_rows(name: str, tmp_path: Pa
     values = {value: value for value in recorded_values(name, ALL[name]).values()}
     contents = [recorded(FAMILIES, name, twin) for twin in TWINS]
     path = tmp_path / FILE_NAME
-    path.write_bytes(store_of(clothe(content, Clothes(values, None)) for content in contents))
+    path.write_bytes(store_of(rewrite_session(content, Rewrite(values, None)) for content in contents))
     assert path.read_bytes() == store_of(reversed(contents)), "the order of the sessions is that of their times"
     read = {one.session_id: one.content for one in read_store(path) if isinstance(one, StoredSession)}
     assert read == {parsed(name, content).session_id: session_lines(content) for content in contents}
@@ -276,16 +276,16 @@ def test_filler_has_the_records_of_its_release(release: Release) -> None:
     assert insert_filler(content, {}, seeded(1), release) == content
     values = drawn_values(name, ALL[name], seeded(2))
     session_id = "00000000-0000-4000-8000-000000000000"
-    clothed = in_clothes(name, ALL[name], longer, values, "en", 3, session_id)
-    assert len(parsed(name, clothed).steps) == len(parsed(name, content).steps) + 52
-    rows = [record(line) for line in session_lines(clothed).split(b"\n") if line]
+    rewritten_session = rewritten(name, ALL[name], longer, values, "en", 3, session_id)
+    assert len(parsed(name, rewritten_session).steps) == len(parsed(name, content).steps) + 52
+    rows = [record(line) for line in session_lines(rewritten_session).split(b"\n") if line]
     assert [row["parentId"] for row in rows[2:]] == [row["id"] for row in rows[1:-1]]
     assert [row["timestamp"] for row in rows] == sorted(row["timestamp"] for row in rows)
-    added = [rows[place] for place in agent_lines(session_lines(clothed).split(b"\n"))[:2]]
+    added = [rows[place] for place in agent_lines(session_lines(rewritten_session).split(b"\n"))[:2]]
     own = [record(line) for line in content.split(b"\n") if b'"role":"assistant"' in line]
     assert all(row["message"].keys() == own[0]["message"].keys() for row in added)
     before = {one for line in content.split(b"\n") for one in ids(record(line))} | {parsed(name, content).session_id}
-    assert not [one for one in before if one and one.encode() in clothed]
+    assert not [one for one in before if one and one.encode() in rewritten_session]
     listed = [row["data"]["frozenToolResults"] for row in rows if "frozenToolResults" in row.get("data", {})]
     results = [row for row in rows if row.get("message", {}).get("role") == "toolResult"]
     keys = [f"tool:{row['message']['toolCallId']}:{row['message']['timestamp']}" for row in results]

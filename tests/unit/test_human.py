@@ -8,7 +8,7 @@ import pytest
 
 from openclawbench.audit.calibration.form import status
 from openclawbench.records.calibration import CalibrationSampleRow, HumanAudited, HumanVerdict, agreement_status
-from openclawbench.release.human_audited import beside, human_counts, write_human
+from openclawbench.release.human_audited import audited_row, human_counts, write_human
 from openclawbench.tables.schema import from_records
 
 SUBTYPES = ("weak_evidence_commitment", "error_ignored_escalation")
@@ -53,11 +53,11 @@ def test_the_status_of_a_verdict_is_what_the_audit_says(
 
 
 def test_a_verdict_changes_nothing_of_the_label_beside_it() -> None:
-    row = beside(BLANK | {"human_anomaly_label": False}, LABEL)
+    row = audited_row(BLANK | {"human_anomaly_label": False}, LABEL)
     assert {name: row[name] for name in LABEL} == LABEL
     assert row["same_label"] is True
     HumanAudited.model_validate(row)
-    assert beside(BLANK, LABEL | {"anomaly_type_l2": SUBTYPES[1]})["same_label"] is False
+    assert audited_row(BLANK, LABEL | {"anomaly_type_l2": SUBTYPES[1]})["same_label"] is False
 
 
 class Folder:

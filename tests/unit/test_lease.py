@@ -44,7 +44,7 @@ def test_an_owner_that_is_heard_of_keeps_it(place: LeaseStorage) -> None:
     owner = lease(place)
     owner.acquire()
     with pytest.raises(LeaseHeld, match=r"beat 2\) is at work on it"):
-        lease(place, owner.beat).acquire()
+        lease(place, owner.send_heartbeat).acquire()
 
 
 def test_a_silent_owner_is_followed_when_its_time_is_over_and_not_before(place: LeaseStorage) -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from openclawbench.sources.aec_bench.context import folders
-from openclawbench.sources.io.listing_cache import Listing, of_listing
+from openclawbench.sources.io.listing_cache import Listing, cached_by_listing
 from openclawbench.sources.sidecars.run_artifact_paths import layout
 
 
@@ -19,7 +19,7 @@ class Uncompared(frozenset[str]):
 def test_it_is_made_once_for_each_listing() -> None:
     made: list[Listing] = []
 
-    @of_listing
+    @cached_by_listing
     def count(paths: Listing) -> int:
         made.append(paths)
         return len(paths)

@@ -1,6 +1,6 @@
 """The library: what the command line does, from Python. `import openclawbench` gives the same names.
 
-docs/guides/library.md shows them. Nothing here prints.
+docs/library.md shows them. Nothing here prints.
 """
 
 from openclawbench.api.data import Data, RawRecord, StepView, TrajectoryView, explain, open_data

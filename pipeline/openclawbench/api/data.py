@@ -131,19 +131,19 @@ class Data:
     state: Run = field(repr=False)
 
     def trajectories(self) -> pl.DataFrame:
-        """A row a trajectory (schemas/trajectory.schema.json), sorted by source_model, trajectory_id."""
+        """One row per trajectory (schemas/trajectory.schema.json), sorted by source_model, trajectory_id."""
         return self._frame(Trajectory, TRAJECTORY_KEY)
 
     def steps(self) -> pl.DataFrame:
-        """A row a step (schemas/step.schema.json), sorted by source_model, trajectory_id, step_id."""
+        """One row per step (schemas/step.schema.json), sorted by source_model, trajectory_id, step_id."""
         return self._frame(Step, STEP_KEY)
 
     def evidence(self) -> pl.DataFrame:
-        """A row a step: its descriptor (schemas/aligned_descriptor.schema.json), sorted as steps()."""
+        """One row per step: its descriptor (schemas/aligned_descriptor.schema.json), sorted as steps()."""
         return self._frame(AlignedDescriptor, STEP_KEY)
 
     def labels(self) -> pl.DataFrame:
-        """A row a trajectory: the label of the first pass (schemas/annotation.schema.json)."""
+        """One row per trajectory: the label of the first pass (schemas/annotation.schema.json)."""
         return self._frame(Annotation, TRAJECTORY_KEY)
 
     def table(self, name: str) -> pl.DataFrame:

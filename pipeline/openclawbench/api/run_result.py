@@ -18,7 +18,7 @@ Action = Literal["block", "redact", "report"]
 
 class RunSettings(TypedDict, total=False):
     """The settings of a run. A setting that is not given comes from the environment, openclawbench.toml in the data
-    folder, the last run there, or its default, in this order. The README describes each."""
+    folder, the last run there, or its default, in this order. docs/reference/settings.md describes each."""
 
     judge: Literal["rules", "openai"] | None
     model: str | None

@@ -24,7 +24,7 @@ from openclawbench.tables.record import Record
 Kind = TypeVar("Kind", bound=Record)
 
 
-class Added(NamedTuple):
+class ReviewsAdded(NamedTuple):
     """The result of adding review records."""
 
     records: int
@@ -86,7 +86,7 @@ def day(review: Record) -> date:
     return day_of(getattr(review, "reviewed_at"))  # noqa: B009 -- every form's reviews have it
 
 
-def add_reviews(data: DataFolder, form: Form[Row, Review], new: list[Review]) -> Added:
+def add_reviews(data: DataFolder, form: Form[Row, Review], new: list[Review]) -> ReviewsAdded:
     """Append the records that are new, and count them.
 
     An identical verdict of the same reviewer and time is not added twice. A different one is added, and the earlier
@@ -99,7 +99,7 @@ def add_reviews(data: DataFolder, form: Form[Row, Review], new: list[Review]) ->
     added = [review for review in new if content_of(review) not in contents]
     if added:
         data.append_review(form.file, map(line, added))
-    return Added(len(added), sum(days.get(place_of(review), date.max) <= day(review) for review in added))
+    return ReviewsAdded(len(added), sum(days.get(place_of(review), date.max) <= day(review) for review in added))
 
 
 def row_of(review: Record) -> tuple[str, str]:

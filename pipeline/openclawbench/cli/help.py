@@ -18,7 +18,7 @@ class PanelGroup(TyperGroup):
         return [*named, *(name for name in self.commands if name not in named)]
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """Write a section a panel."""
+        """Write one section per panel."""
         width = max(map(len, self.commands), default=0)
         panels: dict[str, list[tuple[str, str]]] = {}
         for name in self.list_commands(ctx):

@@ -25,6 +25,8 @@ DataOption = typer.Option("--data", envvar="OPENCLAWBENCH_DATA", help="The data 
 Data = Annotated[Path, DataOption]
 Json = Annotated[bool, typer.Option("--json", help="Print results as JSON.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show tracebacks.")]
+IsDryRun = Annotated[bool, typer.Option("--dry-run", help="Print calls, tokens and USD; send nothing.")]
+ReleaseFolder = Annotated[Path, typer.Argument(metavar="RELEASE_DIR", help="A release folder, or any copy of one.")]
 TrajectoryId = Annotated[
     str,
     typer.Argument(

@@ -80,7 +80,7 @@ class Collection:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Only one run at a time."""
+        """Lock the collection: one run at a time."""
         held = DataFolderLocked(f"{self.folder}: another run collects here. Wait for it, or end it.")
         with file_lock(self.folder / "run.lock", self.folder, held, UnreadableInput, "Make the folder writable."):
             yield

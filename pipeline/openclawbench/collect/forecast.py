@@ -1,4 +1,4 @@
-"""What the sessions that are left will take, from those that were collected."""
+"""Forecast what the remaining sessions will cost, from those that were collected."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
@@ -11,7 +11,7 @@ MULTI_TURN = "multi_turn"
 
 
 class Costs(NamedTuple):
-    """Of sessions. Sums, or an average."""
+    """Costs of sessions: sums, or an average."""
 
     seconds: float = 0.0
     tokens: float = 0.0
@@ -58,7 +58,7 @@ class Measured:
         return [self.forecast(*pair, count) for pair, count in left.items() if count]
 
     def forecast(self, source_model: str, subset: str, left: int) -> Forecast:
-        """What that many sessions will take together."""
+        """The forecast of this many sessions together."""
         basis, average = self.average(source_model, subset)
         costs = None if average is None else Costs(*(amount * left for amount in average))
         return Forecast(source_model, subset, left, self.counts.get((source_model, subset), 0), basis, costs)
@@ -75,8 +75,8 @@ def kind_of(subset: str) -> str:
 
 
 def totals(forecasts: list[Forecast], concurrency: int) -> dict[str, Any]:
-    """left, hours, tokens, usd, not_reckoned: how many sessions no amount covers. The amounts are null where none is
-    covered."""
+    """left, hours, tokens, usd, not_reckoned: how many sessions the amounts do not cover. The amounts are null if they
+    cover none."""
     covered = [forecast.costs for forecast in forecasts if forecast.costs is not None]
     left = sum(forecast.left for forecast in forecasts)
     not_reckoned = sum(forecast.left for forecast in forecasts if forecast.costs is None)

@@ -116,7 +116,7 @@ def configuration(source: SourceModel, home: Path, serve: list[str], version: st
             }
         },
         "gateway": {"mode": "local"},
-        "logging": {"redactSensitive": "off"} if can_write_all(version) else {},
+        "logging": {"redactSensitive": "off"} if can_disable_masking(version) else {},
         "plugins": {"allow": ["memory-core"], "entries": {"memory-core": {"enabled": True}}},
         "mcp": {"servers": {SERVER: {"command": serve[0], "args": serve[1:], "supportsParallelToolCalls": True}}},
         # Without toolSearch false, 2026.9 hides the functions behind a search, and a call of one is "not found".
@@ -127,15 +127,16 @@ def configuration(source: SourceModel, home: Path, serve: list[str], version: st
     }
 
 
-def can_write_all(version: str) -> bool:
-    """Whether a release can be told not to write *** for arguments that look secret. (The call is made with what the
-    model said.) Nothing in a BFCL task is secret; a session is searched for the endpoint's key before it is used."""
+def can_disable_masking(version: str) -> bool:
+    """True if a release can be configured not to write *** for arguments that look secret (the call itself has what the
+    model said). Nothing in a BFCL task is secret, and a session is searched for the endpoint's key before it is
+    used."""
     numbers = [int(number) for number in re.findall(r"\d+", version)[:2]]
     return numbers < REDACTS_ALWAYS
 
 
 def make_home(home: Path, source: SourceModel, state: Path, version: str) -> None:
-    """A fresh home: whatever was there is gone."""
+    """Make a fresh home in place of what was there."""
     shutil.rmtree(home, ignore_errors=True)
     folder = home / ".openclaw"
     folder.mkdir(parents=True)
@@ -145,7 +146,7 @@ def make_home(home: Path, source: SourceModel, state: Path, version: str) -> Non
 
 
 def agent_environment(home: Path, node: Path, token: str) -> Mapping[str, str]:
-    """What an OpenClaw process sees of the environment: no key of the user's. `token`: of the relay."""
+    """The environment of an OpenClaw process, without any key of the user. `token`: of the relay."""
     return {
         "PATH": f"{node.parent}:/usr/local/bin:/usr/bin:/bin",
         "HOME": str(home),
@@ -166,7 +167,7 @@ def session_of(home: Path, session: str) -> bytes | None:
 
 
 def from_store(agent: Path, session: str) -> bytes | None:
-    """A session of openclaw-agent.sqlite, one row a line."""
+    """A session of openclaw-agent.sqlite, one row per line."""
     from openclawbench.sources.openclaw.sqlite_store import FILE_NAME, BrokenStore, StoredSession, read_store
 
     for path in sorted(agent.rglob(FILE_NAME)):

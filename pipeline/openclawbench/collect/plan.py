@@ -87,24 +87,24 @@ class SourceModel(Planned):
 
     @field_validator("name")
     @classmethod
-    def names_a_folder(cls, name: str) -> str:
-        """The name is a folder of raw/ and of the result tree."""
+    def check_name(cls, name: str) -> str:
+        """Raise ValueError unless the name can be a folder of raw/ and of the result tree."""
         if SOURCE_MODEL.fullmatch(name) is None:
             raise ValueError("may have letters, digits, '.', '_' and '-' only: it names a folder")
         return name
 
     @field_validator("api_key_env")
     @classmethod
-    def is_a_variable(cls, api_key_env: str | None) -> str | None:
-        """A name, never the key: the plan is a file that others read."""
+    def check_variable(cls, api_key_env: str | None) -> str | None:
+        """Raise ValueError unless it is a name, never the key: the plan is a file that others read."""
         if api_key_env is not None and VARIABLE.fullmatch(api_key_env) is None:
             raise ValueError("is not the name of an environment variable; export the key as one, and name that")
         return api_key_env
 
     @field_validator("base_url")
     @classmethod
-    def is_an_address(cls, base_url: str) -> str:
-        """http(s)://host…, without a name and password in it."""
+    def check_address(cls, base_url: str) -> str:
+        """Raise ValueError unless it is http(s)://host…, without a name and password in it."""
         parts = urlsplit(base_url)
         if base_url != SCRIPTED and (
             parts.scheme not in ("http", "https") or not parts.hostname or "@" in parts.netloc
@@ -129,7 +129,7 @@ class SourceModel(Planned):
 
 
 class PlannedSession(NamedTuple):
-    """One session to be: a source model's attempt (from 1) at a task. `name` is unique within the source model."""
+    """A session to be made: a source model's attempt (from 1) at a task. `name` is unique within the source model."""
 
     source_model: SourceModel
     task: Task
@@ -155,8 +155,8 @@ class Plan(Planned):
     tasks: list[Task] = Field(min_length=1)
 
     @model_validator(mode="after")
-    def names_are_unique(self) -> "Plan":
-        """Each source model and each task once."""
+    def check_unique_names(self) -> "Plan":
+        """Raise ValueError if a source model or a task occurs twice."""
         for what, names in (
             ("source model", [source.name.casefold() for source in self.source_models]),
             ("task", [task.task_id for task in self.tasks]),

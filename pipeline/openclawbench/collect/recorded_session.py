@@ -1,4 +1,4 @@
-"""What a recorded session says that a collection needs: BFCL's calls turn by turn, usage, and how it ended."""
+"""Read from a recorded session what a collection needs: BFCL's calls turn by turn, usage, and how it ended."""
 
 import contextlib
 import json
@@ -168,12 +168,18 @@ def moments_of(stamps: list[Any]) -> list[datetime]:
 
 def functions_of(task: Task) -> list[Any]:
     """Every function of the task, the held back ones too."""
-    return [*task.functions, *(function for some in task.held_back.values() for function in some)]
+    return [
+        *task.functions,
+        *(function for functions_of_turn in task.held_back.values() for function in functions_of_turn),
+    ]
 
 
 def is_offered(task: Task, name: str, turn: int) -> bool:
     """Whether the agent has the function in that turn (from 0)."""
-    functions = [*task.functions, *(f for at, some in task.held_back.items() if at <= turn for f in some)]
+    functions = [
+        *task.functions,
+        *(f for at, functions_of_turn in task.held_back.items() if at <= turn for f in functions_of_turn),
+    ]
     return any(function.name == name for function in functions)
 
 

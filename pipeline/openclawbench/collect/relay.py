@@ -1,4 +1,4 @@
-"""Hands an agent's requests to its endpoint: the agent has neither the endpoint's key nor a way to another host."""
+"""Forward an agent's requests to its endpoint. The agent has neither the endpoint's key nor access to another host."""
 
 import asyncio
 import contextlib
@@ -40,9 +40,9 @@ MESSAGE_CHARACTERS = 300
 
 @dataclass
 class Upstream:
-    """Where a worker's requests go, and how they were answered since `Relay.point`. `statuses`: HTTP status -> count;
-    0 counts requests that the endpoint did not answer. `refusal`: what it said to the last request to the model, if it
-    refused it. `was_cut`: its last answer broke off in the middle."""
+    """The endpoint of a worker's requests, and how it answered since the last `Relay.set_endpoint`. `statuses`: HTTP
+    status -> count; 0 counts requests that the endpoint did not answer. `refusal`: what it said to the last request to
+    the model, if it refused it. `was_cut`: its last answer broke off in the middle."""
 
     base_url: str
     key: str | None
@@ -53,7 +53,7 @@ class Upstream:
 
 
 class Relay:
-    """An HTTP server on a Unix socket a worker. The agent shows `token`, the endpoint sees the real key."""
+    """An HTTP server on one Unix socket per worker. The agent shows `token`, the endpoint sees the real key."""
 
     def __init__(self, workers: int) -> None:
         self.token = secrets.token_urlsafe(16)
@@ -70,8 +70,8 @@ class Relay:
         """The Unix socket of a worker's agent."""
         return self.folder / f"{worker}.sock"
 
-    def point(self, worker: int, base_url: str, key: str | None) -> None:
-        """Send a worker's requests to an endpoint from now on; its counts begin anew."""
+    def set_endpoint(self, worker: int, base_url: str, key: str | None) -> None:
+        """Set the endpoint of a worker's requests, and reset its counts."""
         self.upstreams[worker] = Upstream(base_url.rstrip("/"), key, secret_of(key))
 
     def start(self) -> None:
@@ -87,7 +87,7 @@ class Relay:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def wait_for(self, work: Coroutine[Any, Any, None]) -> None:
-        """Do something in the relay's thread."""
+        """Run a coroutine in the relay's thread, and wait for it."""
         asyncio.run_coroutine_threadsafe(work, self.loop).result(timeout=30)
 
     async def listen(self) -> None:
@@ -119,7 +119,7 @@ class Relay:
             if not request.raw_path.startswith(f"{PREFIX}/"):
                 return problem(404, f"the relay knows {PREFIX}/… only")
             try:
-                return await self.pass_on(request, upstream)
+                return await self.forward(request, upstream)
             except (aiohttp.ClientError, TimeoutError, ValueError) as error:
                 upstream.statuses[0] += 1
                 host = URL(upstream.base_url).host or upstream.base_url
@@ -127,10 +127,10 @@ class Relay:
 
         return handle
 
-    async def pass_on(self, request: web.Request, upstream: Upstream) -> web.StreamResponse:
-        """Ask the endpoint, and hand its answer over as it comes."""
+    async def forward(self, request: web.Request, upstream: Upstream) -> web.StreamResponse:
+        """Send the request to the endpoint, and stream the answer to the agent."""
         assert self.client is not None
-        headers = passed_on(request.headers)
+        headers = forwarded_headers(request.headers)
         if upstream.key:
             headers["Authorization"] = f"Bearer {upstream.key}"
         url = URL(upstream.base_url + request.raw_path.removeprefix(PREFIX), encoded=True)
@@ -145,16 +145,16 @@ class Relay:
                 if is_refusal:
                     text = flat(content.decode("utf-8", "replace"))[:MESSAGE_CHARACTERS]
                     upstream.refusal = f"HTTP {response.status}: {text}"
-                return web.Response(status=response.status, body=content, headers=passed_on(response.headers))
+                return web.Response(status=response.status, body=content, headers=forwarded_headers(response.headers))
             upstream.refusal = None
             return await self.stream(request, response, upstream)
 
     async def stream(
         self, request: web.Request, response: aiohttp.ClientResponse, upstream: Upstream
     ) -> web.StreamResponse:
-        """Hand an answer over as it comes. One that breaks off reaches the agent as a broken connection: OpenClaw takes
-        what came for the whole answer otherwise."""
-        answer = web.StreamResponse(status=response.status, headers=passed_on(response.headers))
+        """Stream an answer. If it breaks off, the agent's connection breaks as well: otherwise OpenClaw would take the
+        part for the whole answer."""
+        answer = web.StreamResponse(status=response.status, headers=forwarded_headers(response.headers))
         await answer.prepare(request)
         has_ended, last = response.content_type != EVENT_STREAM, b""
         try:
@@ -175,7 +175,7 @@ class Relay:
         return answer
 
 
-def passed_on(headers: Mapping[str, str]) -> dict[str, str]:
+def forwarded_headers(headers: Mapping[str, str]) -> dict[str, str]:
     """The headers that are not of one connection."""
     return {name: value for name, value in headers.items() if name.lower() not in NOT_PASSED_ON}
 
@@ -187,7 +187,7 @@ def problem(status: int, message: str) -> web.Response:
 
 @contextlib.contextmanager
 def relay(workers: int) -> Iterator[Relay]:
-    """The relay for as long as it is needed."""
+    """A running relay, which stops when the context ends."""
     running = Relay(workers)
     running.start()
     try:

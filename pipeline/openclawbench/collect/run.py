@@ -1,4 +1,4 @@
-"""Let real OpenClaw agents do the sessions of a plan: side by side, with time limits, and going on after any end."""
+"""Run the sessions of a plan with real OpenClaw agents: in parallel, with time limits, and resumable."""
 
 import hashlib
 import queue
@@ -18,7 +18,7 @@ from openclawbench.collect.forecast import Forecast, Measured, counted, totals
 from openclawbench.collect.openclaw import OpenClaw
 from openclawbench.collect.plan import SCRIPTED, Plan, PlannedSession, SourceModel
 from openclawbench.collect.serve import CALLS
-from openclawbench.collect.worker import Ended, Surroundings, Worker
+from openclawbench.collect.worker import SessionEnd, Worker, WorkerContext
 from openclawbench.errors import BudgetReached, CollectionStopped, UsageError
 from openclawbench.storage.data_folder import write_atomic
 
@@ -37,8 +37,8 @@ PAUSE_S = 2.0  # before another try, doubled each time
 
 @dataclass
 class Progress:
-    """How far a run is. `usd`, `tokens`: whatever sessions of this folder ever took, also those of an earlier plan and
-    those that the infrastructure ended; `rate`: of this run."""
+    """Progress of a run. `usd`, `tokens`: of all sessions of this folder, including those of earlier plans and those
+    that the infrastructure ended; `rate`: of this run."""
 
     total: int
     done: int = 0
@@ -78,8 +78,8 @@ class Progress:
 
 @dataclass(frozen=True)
 class Options:
-    """`budget_*`: amounts of the whole collection that no further session is begun beyond. `has_network`: the agent may
-    use this machine's network."""
+    """`budget_*`: limits of the whole collection; beyond them no further session is started. `has_network`: the agent
+    may use this machine's network."""
 
     concurrency: int = 2
     task_timeout_s: float = 900.0
@@ -98,8 +98,8 @@ def keys_of(plan: Plan) -> dict[str, str | None]:
     return keys
 
 
-def left_of(plan: Plan, ended: dict[tuple[str, str], CollectedSession]) -> list[PlannedSession]:
-    """Sessions that are still to be made: not recorded yet, ended by the infrastructure, or planned otherwise now."""
+def remaining_sessions(plan: Plan, ended: dict[tuple[str, str], CollectedSession]) -> list[PlannedSession]:
+    """Sessions to be made: not recorded yet, ended by the infrastructure, or changed in the plan since."""
     remaining = []
     for planned in plan.sessions():
         row = ended.get((planned.source_model.name, planned.name))
@@ -131,7 +131,7 @@ def collect(
     with collection.locked():
         rows, keys = list(collection.rows()), keys_of(plan)
         ended = last_rows(rows)
-        remaining = left_of(plan, ended)
+        remaining = remaining_sessions(plan, ended)
         progress = Progress(total=plan.size, concurrency=options.concurrency, left=counted(remaining))
         progress.done = progress.begun_with = progress.total - len(remaining)
         for row in rows:
@@ -141,29 +141,29 @@ def collect(
         is_scripted = any(planned.source_model.base_url == SCRIPTED for planned in remaining)
         scripted = scripted_endpoint() if is_scripted else nullcontext()
         with scripted as endpoint, relay(options.concurrency) as sockets:
-            surroundings = Surroundings(
+            context = WorkerContext(
                 collection.folder, openclaw, bfcl, options.task_timeout_s, options.has_network, sockets
             )
-            crew = Crew(collection, plan, surroundings, options, progress, on_progress, keys, endpoint)
-            crew.work(remaining, [Worker(number, surroundings) for number in range(options.concurrency)])
+            pool = WorkerPool(collection, plan, context, options, progress, on_progress, keys, endpoint)
+            pool.work(remaining, [Worker(number, context) for number in range(options.concurrency)])
         return progress
 
 
-class Crew:
-    """The workers of a run, a thread each, and what they share."""
+class WorkerPool:
+    """The workers of a run, one thread per worker, and what they share."""
 
     def __init__(
         self,
         collection: Collection,
         plan: Plan,
-        surroundings: Surroundings,
+        context: WorkerContext,
         options: Options,
         progress: Progress,
         on_progress: Callable[[Progress, CollectedSession | None], None],
         keys: dict[str, str | None],
         endpoint: "ScriptedEndpoint | None",
     ) -> None:
-        self.collection, self.plan, self.surroundings, self.options = collection, plan, surroundings, options
+        self.collection, self.plan, self.context, self.options = collection, plan, context, options
         self.progress, self.on_progress, self.keys, self.endpoint = progress, on_progress, keys, endpoint
         self.lock = threading.Lock()
         self.stop = threading.Event()
@@ -171,13 +171,13 @@ class Crew:
         self.plan_digest = plan.digest
 
     def work(self, sessions: list[PlannedSession], workers: list[Worker]) -> None:
-        """Do all of it; every process has ended when this returns or raises."""
+        """Run all sessions. Every process has ended when this returns or raises."""
         tasks: queue.SimpleQueue[PlannedSession] = queue.SimpleQueue()
         for planned in sessions:
             tasks.put(planned)
         with ThreadPoolExecutor(max_workers=len(workers)) as threads:
             try:
-                futures = [threads.submit(self.work_through, worker, tasks) for worker in workers]
+                futures = [threads.submit(self.work_on_tasks, worker, tasks) for worker in workers]
                 for future in as_completed(futures):
                     future.result()
             finally:
@@ -185,8 +185,8 @@ class Crew:
                 for worker in workers:
                     worker.kill()
 
-    def work_through(self, worker: Worker, tasks: "queue.SimpleQueue[PlannedSession]") -> None:
-        """What a worker's thread does: one session after the other, until none is left or the run is to stop."""
+    def work_on_tasks(self, worker: Worker, tasks: "queue.SimpleQueue[PlannedSession]") -> None:
+        """The loop of a worker's thread: one session after the other, until none is left or the run stops."""
         try:
             while not self.stop.is_set():
                 try:
@@ -200,7 +200,7 @@ class Crew:
             worker.remove_homes()
 
     def check_budget(self) -> None:
-        """BudgetReached where no further session may be begun."""
+        """Raise BudgetReached if no further session may be started."""
         for spent, most, unit in (
             (self.progress.usd, self.options.budget_usd, "USD"),
             (self.progress.tokens, self.options.budget_tokens, "tokens"),
@@ -223,7 +223,7 @@ class Crew:
                 assert self.endpoint is not None
                 self.endpoint.load(worker.number, planned.task.script)
                 base_url, key = self.endpoint.base_url(worker.number), self.endpoint.key
-            ended = without_key(worker.do(planned, session, base_url, key))
+            ended = without_key(worker.run_task(planned, session, base_url, key))
             if self.stop.is_set() and ended.error:
                 return  # ended from outside: it is made again by the next run
             for place, amount in enumerate(amounts(ended, planned)):
@@ -234,9 +234,11 @@ class Crew:
             if self.stop.wait(PAUSE_S * 2 ** (number - 1)):
                 return
         assert ended is not None
-        self.keep(planned, session, ended, earlier, spent)
+        self.store_session(planned, session, ended, earlier, spent)
 
-    def keep(self, planned: PlannedSession, session: str, ended: Ended, earlier: list[str], spent: list[float]) -> None:
+    def store_session(
+        self, planned: PlannedSession, session: str, ended: SessionEnd, earlier: list[str], spent: list[float]
+    ) -> None:
         """Write the records, then the line that says that they are there."""
         source = planned.source_model
         if ended.content is not None:
@@ -264,8 +266,8 @@ class Crew:
             rate_limited=ended.upstream.statuses[RATE_LIMITED],
             sha256=hashlib.sha256(ended.content).hexdigest() if ended.content is not None else None,
             plan=self.plan_digest,
-            openclaw=self.surroundings.openclaw.version,
-            network="open" if self.surroundings.has_network else "endpoint",
+            openclaw=self.context.openclaw.version,
+            network="open" if self.context.has_network else "endpoint",
             evaluator=self.plan.evaluator,
             endpoint_host=source.endpoint_host,
             model=source.model,
@@ -288,15 +290,15 @@ class Crew:
                 )
 
 
-def without_key(ended: Ended) -> Ended:
-    """The same, but for a session in which the key of its endpoint stands: of that nothing is kept."""
+def without_key(ended: SessionEnd) -> SessionEnd:
+    """The session as it is; if the key of its endpoint occurs in it, an end without records instead."""
     secret = ended.upstream.secrets
     if secret.are_in(ended.content or b"") or secret.are_in(ended.journal):
         return replace(ended, error=HOLDS_KEY, content=None, journal=b"")
     return ended
 
 
-def amounts(ended: Ended, planned: PlannedSession) -> tuple[int, int, int, float]:
+def amounts(ended: SessionEnd, planned: PlannedSession) -> tuple[int, int, int, float]:
     """(tokens in, cached of them, tokens out, USD) of a try."""
     read, source = ended.read, planned.source_model
     if read is None:
@@ -315,7 +317,7 @@ def forecasts_of(collection: Collection, plan: Plan) -> list[Forecast]:
     """What each source model and category that is left will take. Rows of a session that the infrastructure ended, and
     that was made again, do not count."""
     ended = collection.ended()
-    return measured_of(ended.values(), plan).forecasts(counted(left_of(plan, ended)))
+    return measured_of(ended.values(), plan).forecasts(counted(remaining_sessions(plan, ended)))
 
 
 def measured_of(rows: Iterable[CollectedSession], plan: Plan) -> Measured:
@@ -333,7 +335,7 @@ def measure(measured: Measured, row: CollectedSession) -> None:
 
 
 def repriced(row: CollectedSession, plan: Plan) -> CollectedSession:
-    """The same, at the prices that its source model has in the plan: they may have been named later."""
+    """The session at the prices of the plan, which may have been stated after it was made."""
     source = next((source for source in plan.source_models if source.name == row.source_model), None)
     if source is None:
         return row

@@ -12,7 +12,7 @@ OVERVIEWS = "data_*.csv"  # of all models of a tree, which the evaluator writes 
 
 
 def score(converted: Converted, bfcl: Path) -> tuple[str, list[dict[str, Any]]]:
-    """Make the scores of what was converted anew. (version of bfcl-eval, a row for each file of scores)
+    """Score the converted sessions again. Returns (version of bfcl-eval, one row per score file).
 
     Rows: attempt, source_model, subset, scored, passed, infra_errors. `passed` is null where the infrastructure ended a
     session: the evaluator's count is then wrong, and `fuse` counts anew. UsageError where the evaluator cannot run.

@@ -1,4 +1,5 @@
-"""An OpenAI-compatible endpoint on this machine that says what a plan's scripts say, to try the way without a model."""
+"""An OpenAI-compatible endpoint on this machine that answers from a plan's scripts: for a collection without a
+model."""
 
 import json
 import secrets
@@ -132,7 +133,7 @@ class Answering(BaseHTTPRequestHandler):
 
 @contextmanager
 def scripted_endpoint() -> Iterator[ScriptedEndpoint]:
-    """The endpoint for as long as it is needed."""
+    """A running endpoint, which stops when the context ends."""
     endpoint = ScriptedEndpoint()
     thread = threading.Thread(target=endpoint.server.serve_forever, daemon=True)
     thread.start()

@@ -1,4 +1,4 @@
-"""What the scripted model says: BFCL's own answer to a task, a wrong one, or none. It tries the way without a model."""
+"""The scripted model's answers: BFCL's own answer to a task, a wrong one, or none. For a collection without a model."""
 
 import ast
 from collections.abc import Mapping

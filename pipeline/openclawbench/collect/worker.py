@@ -38,7 +38,7 @@ GRACE_S = 30.0  # beyond the time limit that OpenClaw itself keeps
 
 
 @dataclass(frozen=True)
-class Ended:
+class SessionEnd:
     """How a session ended. `error`: of the infrastructure, never of the model; `content`: its records, if any."""
 
     error: str | None
@@ -54,8 +54,9 @@ class ProcessFailed(Exception):
 
 
 @dataclass(frozen=True)
-class Surroundings:
-    """What every worker is given. `folder`: the collection; `has_network`: the agent may use this machine's network."""
+class WorkerContext:
+    """What all workers have in common. `folder`: the collection; `has_network`: the agent may use this machine's
+    network."""
 
     folder: Path
     openclaw: OpenClaw
@@ -66,11 +67,11 @@ class Surroundings:
 
 
 class Worker:
-    """`number`: of the worker, from 0."""
+    """Runs tasks, one at a time, in an OpenClaw process. `number`: of the worker, from 0."""
 
-    def __init__(self, number: int, surroundings: Surroundings) -> None:
-        self.surroundings, self.number = surroundings, number
-        folder = surroundings.folder
+    def __init__(self, number: int, context: WorkerContext) -> None:
+        self.context, self.number = context, number
+        folder = context.folder
         self.homes = folder / "homes" / str(number)  # of the process, and below it that of the present task
         self.home = self.homes / START
         self.homes_made = 0
@@ -81,15 +82,15 @@ class Worker:
         self.process: subprocess.Popen[bytes] | None = None
         self.answers: BinaryIO | None = None
 
-    def do(self, planned: PlannedSession, session: str, base_url: str, key: str | None) -> Ended:
-        """Let the agent do a task as the session of that id. `base_url`, `key`: of the endpoint."""
+    def run_task(self, planned: PlannedSession, session: str, base_url: str, key: str | None) -> SessionEnd:
+        """Run a task as the session of this id. `base_url`, `key`: of the endpoint."""
         began = time.monotonic()
-        self.surroundings.relay.point(self.number, base_url, key)
+        self.context.relay.set_endpoint(self.number, base_url, key)
         try:
-            if self.process is None or not self.may_go_on(planned.source_model):
+            if self.process is None or not self.is_reusable(planned.source_model):
                 self.start(planned.source_model)
             self.begin(planned)
-            timeout_s = self.surroundings.task_timeout_s
+            timeout_s = self.context.task_timeout_s
             answer = self.ask(
                 {
                     "session": session,
@@ -106,28 +107,30 @@ class Worker:
         journal = self.state / CALLS
         calls = journal.read_bytes() if journal.exists() else b""
         read = None if content is None else read_session(content, planned.task, calls)
-        upstream = self.surroundings.relay.upstreams[self.number]
+        upstream = self.context.relay.upstreams[self.number]
         if read is not None and read.error and not errors:
             errors = [read.error]
         if upstream.was_cut:
             openclaw_says = f": {errors[0]}" if errors else ""
             errors = [f"{planned.source_model.endpoint_host} broke off an answer in the middle{openclaw_says}"]
         if not errors and (fault := self.fault_of(read, planned)) is not None:
-            errors = [f"OpenClaw {self.surroundings.openclaw.version} {fault}"]
+            errors = [f"OpenClaw {self.context.openclaw.version} {fault}"]
         seconds = round(time.monotonic() - began, 3)
         self.bytes_of_homes += bytes_in(self.home)
         if errors:
             self.close()
-        return Ended(self.explained(errors[0], seconds) if errors else None, content, calls, read, seconds, upstream)
+        return SessionEnd(
+            self.explain_error(errors[0], seconds) if errors else None, content, calls, read, seconds, upstream
+        )
 
-    def explained(self, error: str, seconds: float) -> str:
-        """What OpenClaw says of an error, and the time limit where that is the cause."""
-        limit_s = self.surroundings.task_timeout_s
+    def explain_error(self, error: str, seconds: float) -> str:
+        """OpenClaw's message about an error, with the time limit if that is the cause."""
+        limit_s = self.context.task_timeout_s
         is_late = seconds >= limit_s and TIMED_OUT.search(error) is not None
         return f"a user turn took longer than --timeout {limit_s:g} s: {error}" if is_late else error
 
     def fault_of(self, read: RecordedSession | None, planned: PlannedSession) -> str | None:
-        """What shows that the agent did not have the tools that its mode gives it; null where it had."""
+        """What shows that the agent did not have the tools of its mode; null if it had them."""
         if read is None:
             return "recorded no session where it is looked for"
         if read.not_offered:
@@ -143,7 +146,7 @@ class Worker:
     def start(self, source: SourceModel) -> None:
         """A new process in a fresh home. UsageError if this OpenClaw cannot be driven."""
         self.close()
-        openclaw, relay = self.surroundings.openclaw, self.surroundings.relay
+        openclaw, relay = self.context.openclaw, self.context.relay
         self.state.mkdir(parents=True, exist_ok=True)
         self.log.parent.mkdir(parents=True, exist_ok=True)
         end_processes_of(self.homes)  # of a run that was killed
@@ -160,7 +163,7 @@ class Worker:
                     str(relay.socket(self.number)),
                 ]
                 self.process = subprocess.Popen(
-                    command if self.surroundings.has_network else isolated(command),
+                    command if self.context.has_network else isolated(command),
                     stdin=subprocess.PIPE,
                     stdout=log,
                     stderr=log,
@@ -180,39 +183,40 @@ class Worker:
             self.close()
             raise UsageError(f"{openclaw.package}: OpenClaw {openclaw.version}: {first['fault']}.")
 
-    def may_go_on(self, source: SourceModel) -> bool:
-        """Whether the process may do another task: none whose agent has tools of its own, or with too many homes."""
+    def is_reusable(self, source: SourceModel) -> bool:
+        """True if the process may run another task: not if its agent has tools of its own, or if there are too many
+        homes."""
         has_room = self.bytes_of_homes < MOST_BYTES_OF_EARLIER_HOMES
         return source == self.source and source.mode != "own_tools" and has_room
 
     def fresh_home(self, name: str, source: SourceModel) -> None:
-        """A home with nothing of an earlier task. Earlier homes stay until the process ends, which may have their
-        stores open: 2026.9 refuses to go on where one is gone."""
+        """Make a home with nothing of an earlier task. Earlier homes stay until the process ends, because it may have
+        their stores open: 2026.9 fails if one is gone."""
         if name == START:
             shutil.rmtree(self.homes, ignore_errors=True)
         elif self.home.name != START:  # in which OpenClaw itself runs
             end_processes_of(self.home)
         self.home = self.homes / name
-        make_home(self.home, source, self.state, self.surroundings.openclaw.version)
+        make_home(self.home, source, self.state, self.context.openclaw.version)
 
     def remove_homes(self) -> None:
-        """Of a process that has ended, and the last task with its calls."""
+        """Remove the homes of a process that has ended, and the last task with its calls."""
         shutil.rmtree(self.homes, ignore_errors=True)
         shutil.rmtree(self.state, ignore_errors=True)
 
     def begin(self, planned: PlannedSession) -> None:
-        """Put the task where the MCP server looks for it, and make its home: a name without meaning, since the agent
-        sees it. An agent with tools of its own gets a fresh process, too."""
+        """Write the task where the MCP server reads it, and make its home. The home's name has no meaning, because the
+        agent sees it. An agent with tools of its own also gets a fresh process."""
         self.homes_made += 1
         self.fresh_home(str(self.homes_made), planned.source_model)
         for name in (CALLS, LISTED, "turn.json"):
             (self.state / name).unlink(missing_ok=True)
         task = planned.task.model_dump(exclude={"script"}, mode="json")
-        text = json.dumps({"task": task, "bfcl": str(self.surroundings.bfcl)})
+        text = json.dumps({"task": task, "bfcl": str(self.context.bfcl)})
         (self.state / "task.json").write_text(text, encoding="utf-8")
 
     def ask(self, task: dict[str, Any], timeout_s: float) -> dict[str, Any]:
-        """Send a task; its answer. ProcessFailed with the reason otherwise."""
+        """Send a task and return its answer. Raises ProcessFailed with the reason."""
         assert self.process is not None and self.process.stdin is not None
         try:
             self.process.stdin.write(json.dumps(task).encode() + b"\n")
@@ -222,7 +226,7 @@ class Worker:
         return self.answer(timeout_s)
 
     def answer(self, timeout_s: float) -> dict[str, Any]:
-        """The next line of the driver, while time and disk are watched."""
+        """The next line of the driver. Watches the time limit and the disk meanwhile."""
         assert self.answers is not None
         deadline, line = time.monotonic() + timeout_s, b""
         while True:

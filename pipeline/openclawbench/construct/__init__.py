@@ -1,1 +1,1 @@
-"""Construction: raw sessions to trajectories, descriptors, risk, slices, onsets and packets; one stage a module."""
+"""Construction: raw sessions to trajectories, descriptors, risk, slices, onsets and packets; one stage per module."""

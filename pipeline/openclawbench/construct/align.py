@@ -35,7 +35,7 @@ def align(descriptors: Descriptors, steps: Steps, rules: AlignRules) -> AlignedD
 
 @memoize
 def as_shell(rules: AlignRules) -> list[pl.Expr]:
-    """A call whose command was read, and whose name no rule knows, is a shell's: the server of `shell__run` says so."""
+    """A call of an unknown name whose command was read is a shell call: the server of `shell__run` names a shell."""
     nameless = pl.col("alias").is_null() & pl.col("fuzzy_id").is_null() & (pl.col("command_parts").list.len() > 0)
     shell = rules.shell_rule
     values = {"fuzzy_id": shell.id, "fuzzy_tool": shell.tool, "fuzzy_type": shell.event_type}

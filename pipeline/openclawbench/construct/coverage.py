@@ -61,7 +61,7 @@ def coverage(counts: ShardCoverages, rows: OpenRows) -> tuple[Coverages, Unmatch
 
 
 def summed(counts: pl.LazyFrame) -> pl.LazyFrame:
-    """One row of Coverage a model and subset, sorted; a count that is not there is 0."""
+    """One row of Coverage per model and subset, sorted; a missing count is 0."""
     sums = pl.col(COUNTS).fill_null(0).sum()
     return counts.group_by(OF_MODEL).agg(sums).select(*OF_MODEL, *COUNTS).sort(OF_MODEL, nulls_last=True)
 

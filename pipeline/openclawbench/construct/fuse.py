@@ -56,14 +56,14 @@ def fuse(
 
 
 def join(trajectories: pl.LazyFrame, oracle: pl.LazyFrame, outcomes: pl.LazyFrame) -> pl.LazyFrame:
-    """Columns of Fused, one row a trajectory, in the order of trajectories."""
+    """Columns of Fused, one row per trajectory, in the order of trajectories."""
     pairs = pl.concat([named(trajectories, oracle), carried(outcomes)]).sort([*TRAJECTORY_KEY, "row_id"])
     pairs = collect_unoptimized(pairs.with_columns(counts=SPEAKS | ~SPEAKS.any().over(TRAJECTORY_KEY))).lazy()
     aside = pairs.filter(~pl.col("counts")).group_by(TRAJECTORY_KEY).agg(oracle_rows_set_aside="row_id")
     matches = pairs.filter("counts").group_by(TRAJECTORY_KEY, maintain_order=True).agg(of_rows())
     joined = trajectories.select(*TRAJECTORY_KEY, "subset", "task_id", "attempt")
-    for some in (matches, aside):
-        joined = joined.join(some, on=TRAJECTORY_KEY, how="left", maintain_order="left")
+    for columns in (matches, aside):
+        joined = joined.join(columns, on=TRAJECTORY_KEY, how="left", maintain_order="left")
     return joined.select(fused_columns())
 
 

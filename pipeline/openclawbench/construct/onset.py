@@ -13,16 +13,16 @@ from openclawbench.tables.record import TRAJECTORY_KEY
 
 @stage(scope="shard")
 def onset(risks: Risks, aligned: AlignedDescriptors, step_risks: StepRisks, rules: OnsetRules) -> Onsets:
-    """First step of each risk kind and the riskiest steps, one row a trajectory; null or empty if there is none.
+    """First step of each risk kind and the riskiest steps, one row per trajectory; null or empty if there is none.
 
     onset_rules names the rule of every candidate, in the order of steps: C.5 keeps several ordered candidates.
     """
     names = [rule.name for rule in rules.earliest]
     first = group_by_trajectory(aligned, *earliest(rules))
-    onsets = beside(risks.select(TRAJECTORY_KEY), first)
-    onsets = beside(onsets, riskiest(step_risks, rules.top_k)).with_columns(pl.col(RISKIEST).fill_null([]))
+    onsets = with_values(risks.select(TRAJECTORY_KEY), first)
+    onsets = with_values(onsets, riskiest(step_risks, rules.top_k)).with_columns(pl.col(RISKIEST).fill_null([]))
     held = onsets.collect().lazy()
-    return beside(held, candidates(held, names)).select(
+    return with_values(held, candidates(held, names)).select(
         *TRAJECTORY_KEY,
         onset_candidates=pl.struct([*names, *RISKIEST]),
         onset_rules=pl.col("onset_rules").fill_null([]),
@@ -35,7 +35,7 @@ def earliest(rules: OnsetRules) -> list[pl.Expr]:
     return [pl.when(rule.condition).then("step_id").min().alias(rule.name) for rule in rules.earliest]
 
 
-def beside(trajectories: pl.LazyFrame, others: pl.LazyFrame) -> pl.LazyFrame:
+def with_values(trajectories: pl.LazyFrame, others: pl.LazyFrame) -> pl.LazyFrame:
     """The trajectories with what the others say of them; nulls where they say nothing."""
     return trajectories.join(others, on=TRAJECTORY_KEY, how="left", maintain_order="left")
 
@@ -45,7 +45,7 @@ def riskiest(step_risks: pl.LazyFrame, top_k: int) -> pl.LazyFrame:
     risky = step_risks.filter(pl.col("step_risk") > 0)
     ranked = risky.sort("step_risk", "step_id", descending=[True, False], maintain_order=True)
     top = ranked.group_by(TRAJECTORY_KEY, maintain_order=True)
-    return beside(
+    return with_values(
         group_by_trajectory(risky, step_risk_scores=pl.struct("step_id", "step_risk")),
         top.agg(top_k_risky_steps=pl.col("step_id").head(top_k)),
     )

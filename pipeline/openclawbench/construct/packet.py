@@ -65,9 +65,9 @@ def packet(
         rows = rows.join(each, on=TRAJECTORY_KEY, maintain_order="left")
     fields = list(EvidenceStep.model_fields)
     step_rows = described(steps, aligned, fields)
-    beside = (event_counts(aligned), *languages(aligned))
-    for some in (*beside, *nest_steps_and_turns(step_rows, aligned, user_turns, fields)):
-        rows = rows.join(some, on=TRAJECTORY_KEY, how="left", maintain_order="left")
+    counts = (event_counts(aligned), *languages(aligned))
+    for table in (*counts, *nest_steps_and_turns(step_rows, aligned, user_turns, fields)):
+        rows = rows.join(table, on=TRAJECTORY_KEY, how="left", maintain_order="left")
     packets = rows.with_columns(
         pl.col(*TEXTS, "languages").fill_null([]),
         compacted=pl.lit(False),
@@ -151,7 +151,7 @@ def shortened(packets: pl.DataFrame, texts: list[dict[str, Any]]) -> pl.DataFram
 
 
 def digested(packets: pl.DataFrame) -> tuple[list[str], list[int]]:
-    """The digest of every packet's canonical JSON, and how many bytes of it its user turns and steps are.
+    """The digest of every packet's canonical JSON, and the number of its bytes that are user turns and steps.
 
     polars writes those two lists as canonical_json does, since no fraction is in them, in a quarter of the time. They
     are nearly all of a packet, so they are taken out of the table one at a time.
@@ -185,14 +185,14 @@ def replaced(packets: pl.DataFrame, compacted: pl.Series, short: pl.DataFrame) -
 
 
 def event_counts(aligned: pl.LazyFrame) -> pl.LazyFrame:
-    """One column a category of T9."""
+    """One column per category of T9."""
     names = get_args(EventType)
     counts = ((pl.col("event_type") == name).sum().cast(pl.Int64).alias(name) for name in names)
     return group_by_trajectory(aligned, *counts)
 
 
 def languages(aligned: pl.LazyFrame) -> tuple[pl.LazyFrame, pl.LazyFrame]:
-    """Of each trajectory languages, a list of StepLanguage, and one column a number of LanguageCounts."""
+    """Of each trajectory languages, a list of StepLanguage, and one column per number of LanguageCounts."""
     coverage = pl.col("languages").list.eval(pl.element().struct.field("coverage"))
     kind = pl.lit("no_words")
     for name in reversed([name for name in LanguageCounts.model_fields if name != "no_words"]):

@@ -32,8 +32,8 @@ def compact(
 ) -> Compacted:
     """The rounds of the rules, one after another, until the estimate is within the budget.
 
-    `bearing`: ids of the steps that bear evidence. A cut always starts from the whole text, so that each marker says
-    how much of it is missing. Numbers, flags and the steps themselves stay; ValueError if a step were lost.
+    `bearing`: ids of the steps that bear evidence. A cut always starts from the whole text, so that its marker says how
+    much is missing. Numbers, flags and the steps themselves stay; ValueError if a step were lost.
     """
     full_texts = dict(texts(steps, user_turns))
     size = json_size(steps) + json_size(user_turns)

@@ -68,10 +68,10 @@ def bonuses(rules: RiskRules) -> list[pl.Expr]:
     early = pl.col("first_side_effect").is_not_null() & (
         pl.col("first_evidence").is_null() | (pl.col("first_side_effect") < pl.col("first_evidence"))
     )
-    several = pl.col("num_side_effect_steps") >= rules.bonus.multiple_side_effect_bonus.at_least
+    many_side_effects = pl.col("num_side_effect_steps") >= rules.bonus.multiple_side_effect_bonus.at_least
     other = pl.col("num_other_steps") / pl.col("steps") >= rules.bonus.high_other_ratio_bonus.at_least
     return [
-        several.cast(pl.Int64).alias("multiple_side_effect_bonus"),
+        many_side_effects.cast(pl.Int64).alias("multiple_side_effect_bonus"),
         early.cast(pl.Int64).alias("early_side_effect_before_evidence"),
         (other & (pl.col("steps") > 0)).fill_null(False).cast(pl.Int64).alias("high_other_ratio_bonus"),
         rules.prior().alias("prior"),

@@ -1,4 +1,4 @@
-"""Asking a model for its labels: the judge's engine, ledger, budget and batches, with the detector's own questions."""
+"""Ask a model for labels, with the judge's engine, ledger, budget and batches, and the detector's own questions."""
 
 import json
 import os
@@ -17,7 +17,7 @@ from openclawbench.detect.protocols import (
     SCHEMA_ID,
     SPLIT_SYMBOLS,
     DetectorReader,
-    Rated,
+    LabelReading,
     read_answer,
     read_probabilities,
 )
@@ -118,7 +118,7 @@ class DetectorModel(LanguageModelJudge):
 
     def answer_to(self, packet: DetectorPacket) -> StoredAnswer:
         """The ledger's answer about a packet. Raises MissingAnswer."""
-        kept = self.standing(self.question(packet))
+        kept = self.final_answers(self.question(packet))
         if kept is None:
             raise MissingAnswer(f"{packet.trajectory_id}: the ledger {self.ledger} has no answer of {self.model}.")
         return kept[1]
@@ -240,16 +240,16 @@ def predicted_row(run: DetectorRun, packet: DetectorPacket, kept: StoredAnswer) 
     """The prediction in an answer of the ledger, with probabilities where it has them."""
     reply = reply_of(kept)
     read = read_answer(run.protocol, reply.finish, reply.text, run.rules, packet.num_steps)
-    rated = Rated()
+    reading = LabelReading()
     if run.protocol == "symbol" and kept.finish not in NO_SECOND and read.label is not None:
-        rated = read_probabilities(kept.response, run.rules)
+        reading = read_probabilities(kept.response, run.rules)
     return prediction(
         (packet.source_model, packet.trajectory_id),
         label=read.label,
         parse=read.parse,
-        failure=read.failure or rated.fault,
-        probabilities=None if rated.probabilities is None else rated.probabilities.model_dump(),
-        probability_mass=rated.mass,
+        failure=read.failure or reading.fault,
+        probabilities=None if reading.probabilities is None else reading.probabilities.model_dump(),
+        probability_mass=reading.mass,
         onset=read.onset,
         span=None if read.span is None else {"start_step": read.span[0], "end_step": read.span[1]},
         answer=reply.text,

@@ -1,4 +1,4 @@
-"""Baselines: the floor that a detector must beat. Each is fitted to a train side and predicts a test side.
+"""Baselines: what a detector must beat. Each is fitted to a train side and predicts a test side.
 
 majority: the most frequent label of the train side. prior: a label drawn by the shares of the train side. memoriser:
 the most frequent label of the task, where the train side knows it; what it gains over majority is what a cut leaks.

@@ -1,4 +1,4 @@
-"""The labels that detectors are trained and scored on: pools of a release, their sides, and what people say of them."""
+"""The labels that detectors are trained and scored on: pools of a release, their sides, and human verdicts."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -62,7 +62,7 @@ class Item:
 
     @property
     def is_anomalous(self) -> bool:
-        """Every label but normal."""
+        """True for every label but normal."""
         return self.label != NORMAL
 
     @property
@@ -335,11 +335,11 @@ def reviewed_beside(labels: LabelSet, train: LabelSet | None = None) -> list[Ite
     those without steps, and where a source model is held out, those of the others.
     """
     known = labels.by_key.keys() | (train.by_key.keys() if train is not None else set())
-    beside = human_items(labels.root).keys() - known
+    reviewed_keys = human_items(labels.root).keys() - known
     if labels.choice.cut not in (*CUT_NAMES, EACH_HELD_OUT):
-        beside = {key for key in beside if key[0] == labels.choice.cut}
-    items = read_items(labels.root) if beside else iter(())
-    return sorted((item for item in items if item.key in beside and item.num_steps), key=lambda item: item.key)
+        reviewed_keys = {key for key in reviewed_keys if key[0] == labels.choice.cut}
+    items = read_items(labels.root) if reviewed_keys else iter(())
+    return sorted((item for item in items if item.key in reviewed_keys and item.num_steps), key=lambda item: item.key)
 
 
 UNNAMED = "anomalous_without_subtype"  # people found an anomaly and named no subtype: right is any but normal

@@ -1,7 +1,7 @@
-"""Predictions files: JSONL rows of records/detection.py with a provenance file beside, written and read back.
+"""Predictions files, written and read: JSONL rows of records/detection/prediction.py, with a provenance file beside.
 
-A file of somebody else's may lack fields: label or probabilities, with the key, are enough. What cannot be read is
-named and counted, and the rest goes on.
+A file from elsewhere may lack fields: label or probabilities, with the key, are enough. Lines that cannot be read are
+named and counted; the others are used.
 """
 
 import hashlib
@@ -29,7 +29,7 @@ from openclawbench.storage.data_folder import sha256_file, write_atomic
 
 SCHEMA_VERSION = "1"
 KEY_FIELDS = ("source_model", "trajectory_id")
-DEFAULTS: dict[str, Any] = {  # of fields that a file of somebody else's may lack
+DEFAULTS: dict[str, Any] = {  # of fields that a file from elsewhere may lack
     "probabilities": None,
     "probability_mass": None,
     "onset": None,
@@ -258,14 +258,14 @@ def number_fault(value: Any) -> str | None:
 
 def read_provenance(path: Path, sha256: str | None) -> tuple[PredictionProvenance | None, str | None]:
     """The provenance of a predictions file, and why there is none that holds."""
-    beside = provenance_path(path)
-    if not beside.is_file():
+    provenance = provenance_path(path)
+    if not provenance.is_file():
         return None, NO_FILE
     try:
-        record = PredictionProvenance.model_validate_json(beside.read_bytes())
+        record = PredictionProvenance.model_validate_json(provenance.read_bytes())
     except (OSError, ValidationError) as error:
         first = str(error).partition("\n")[0]
-        return None, f"{beside.name} cannot be read: {first}"
+        return None, f"{provenance.name} cannot be read: {first}"
     if record.predictions_sha256 != sha256:
         return None, OTHER_DIGEST
     return record, None

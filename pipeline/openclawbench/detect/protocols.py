@@ -121,7 +121,7 @@ def step_span(value: Any, num_steps: int | None) -> tuple[tuple[int, int] | None
 
 
 @dataclass(frozen=True)
-class Rated:
+class LabelReading:
     """Probabilities of the six labels and their sum before they were scaled to 1; or why there are none."""
 
     probabilities: LabelProbabilities | None = None
@@ -144,7 +144,7 @@ class TokenShare:
         return (bool(content) and begins) or "\ufffd" in self.text
 
 
-def read_probabilities(body: bytes, rules: DetectRules) -> Rated:
+def read_probabilities(body: bytes, rules: DetectRules) -> LabelReading:
     """The probabilities of the six symbols as the first written token that is not blank, scaled to 1. A symbol that is
     not among the likeliest tokens has probability 0.
 
@@ -161,19 +161,19 @@ def read_probabilities(body: bytes, rules: DetectRules) -> Rated:
         if math.fsum(part.share for part in parts) > rules.score.split_tolerance:
             # After a blank any tokenizer may split; without one the symbol itself is split, in every answer.
             likeliest = max(parts, key=lambda part: part.share)
-            return Rated(fault=NO_SYMBOL_FIRST if likeliest.text[:1].isspace() else SPLIT_SYMBOLS)
+            return LabelReading(fault=NO_SYMBOL_FIRST if likeliest.text[:1].isspace() else SPLIT_SYMBOLS)
         if written.text.strip() not in symbols:
-            return Rated(fault=NO_SYMBOL_FIRST)
+            return LabelReading(fault=NO_SYMBOL_FIRST)
         sums = dict.fromkeys(symbols, 0.0)
         for token in tokens:
             if token.text.strip() in sums:
                 sums[token.text.strip()] += token.share
         mass = math.fsum(sums.values())
         if not mass:
-            return Rated()
+            return LabelReading()
         shares = {symbols[symbol]: share / mass for symbol, share in sums.items()}
-        return Rated(LabelProbabilities.model_validate(shares), min(1.0, mass))
-    return Rated()
+        return LabelReading(LabelProbabilities.model_validate(shares), min(1.0, mass))
+    return LabelReading()
 
 
 def first_positions(body: bytes) -> Iterator[list[TokenShare]]:

@@ -89,7 +89,7 @@ class DetectRules(Rules):
     baseline: BaselineRules
 
     @model_validator(mode="after")
-    def each_label_once(self) -> Self:
+    def check_labels(self) -> Self:
         """ValueError unless the six labels stand in their order, with symbols and short names that differ."""
         if tuple(rule.name for rule in self.labels) != LABELS:
             raise ValueError(f"label: must hold {', '.join(LABELS)}, in this order")

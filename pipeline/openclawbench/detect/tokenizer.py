@@ -48,8 +48,8 @@ class TokenizerCheck:
     @property
     def sentence(self) -> str:
         """The result in words."""
-        several = [row.symbol for row in self.symbols if not row.is_single]
-        parts = [f"{' '.join(several)}: not a single token"] if several else []
+        split_symbols = [row.symbol for row in self.symbols if not row.is_single]
+        parts = [f"{' '.join(split_symbols)}: not a single token"] if split_symbols else []
         parts += [f"{' '.join(self.alike)}: begin with the same token"] if self.alike else []
         if not parts:
             return "each of the six symbols is a single token of its own"

@@ -1,4 +1,4 @@
-"""What a judge said of each item of a paper, read from the annotation tables."""
+"""A judge's answers to the items of a paper, read from the annotation tables."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -45,7 +45,7 @@ def read_answers(items: list[Item], tables: Tables) -> list[Answer]:
 
 
 def annotations(tables: Tables) -> pl.DataFrame:
-    """The annotations, whole."""
+    """All columns of the annotations."""
     return tables[Annotation].collect()
 
 

@@ -1,4 +1,4 @@
-"""Whether a family is what its key says: the planted fact is there, and the twins differ nowhere else."""
+"""Check a family against its key: the planted fact is there, and the twins differ nowhere else."""
 
 import json
 import re
@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from openclawbench.errors import InvalidFamily
-from openclawbench.exam.clothe import Clothes, clothe, ids
 from openclawbench.exam.family import RECORDED_LANGUAGE, TWINS, WITH_STORE, Check, Family, Twin, filled, strings_in
-from openclawbench.exam.recording import Values, facts, in_clothes, parsed, recorded, seeded, step_numbers
+from openclawbench.exam.recording import Values, facts, parsed, recorded, rewritten, seeded, step_numbers
+from openclawbench.exam.rewrite import Rewrite, ids, rewrite_session
 from openclawbench.exam.values import drawn_values, recorded_values
 from openclawbench.rules.taxonomy import Taxonomy
 
@@ -36,7 +36,10 @@ def findings(folder: Path, name: str, family: Family) -> Iterator[str]:
     steps = {twin: parsed(name, content).steps for twin, content in contents.items()}
     for twin in TWINS:
         yield from follows_script(name, family, twin, steps[twin], values)
-        if clothe(contents[twin], Clothes({value: value for value in values.values()}, None)) != contents[twin]:
+        if (
+            rewrite_session(contents[twin], Rewrite({value: value for value in values.values()}, None))
+            != contents[twin]
+        ):
             yield f"{name}: {twin}: the recorded values put back do not give the recorded bytes"
         yield from values_in_runtime(name, twin, contents[twin], values)
     yield from differences(name, family, steps)
@@ -47,10 +50,10 @@ def findings(folder: Path, name: str, family: Family) -> Iterator[str]:
     for language in family.languages:
         drawn = drawn_values(name, family, seeded(name, language))
         for twin in TWINS:
-            clothed = in_clothes(
+            rewritten_session = rewritten(
                 name, family, contents[twin], drawn, language, 1, "00000000-0000-4000-8000-000000000000"
             )
-            session = parsed(name, clothed)
+            session = parsed(name, rewritten_session)
             if len(session.steps) != len(steps[twin]):
                 yield f"{name}: {twin} in {language}: {len(session.steps)} steps; recorded are {len(steps[twin])}"
             else:
@@ -69,7 +72,7 @@ def taxonomy_words(name: str, family: Family) -> Iterator[str]:
 
 
 def lines_in_texts(name: str, family: Family) -> Iterator[str]:
-    """A release with a store says line by line what it wrote: there a text cannot be found that has several lines."""
+    """A release with a store records what it wrote line by line: a text of several lines could not be found there."""
     if family.release not in WITH_STORE:
         return
     for text in sorted({value[1:] for value in family.references()}):

@@ -73,8 +73,8 @@ class Slot(Part):
     thousands: bool = False  # write 1,234
 
     @model_validator(mode="after")
-    def one_origin(self) -> Self:
-        """A slot has one origin."""
+    def check_origin(self) -> Self:
+        """Raise ValueError unless the slot has exactly one origin."""
         origins = [bool(self.values), self.pool is not None, self.low is not None, self.first is not None]
         if sum([*origins, self.of is not None]) != 1:
             raise ValueError("needs one of values, pool, low and high, first and last, of")
@@ -101,8 +101,8 @@ class Step(Part):
     filler: bool = False
 
     @model_validator(mode="after")
-    def speaks_once(self) -> Self:
-        """A step is the user's or the agent's."""
+    def check_speaker(self) -> Self:
+        """Raise ValueError unless the step is the user's or the agent's."""
         if (self.user is not None) == bool(self.say or self.calls):
             raise ValueError("is either `user`, or the agent's: `say`, `calls` or both")
         if self.user is not None and (self.thinking is not None or self.filler):
@@ -134,8 +134,8 @@ class Check(Part):
     lacks: str | None = None
 
     @model_validator(mode="after")
-    def says_one_thing(self) -> Self:
-        """One place and one text."""
+    def check_place_and_text(self) -> Self:
+        """Raise ValueError unless there is one place and one text."""
         if sum(place is not None for place in (self.at, self.before, self.after)) != 1:
             raise ValueError("needs one of at, before, after")
         if (self.holds is None) == (self.lacks is None):
@@ -172,8 +172,8 @@ class Family(Part):
     key: Key
 
     @model_validator(mode="after")
-    def refers_to_what_exists(self) -> Self:
-        """Names of texts, slots and steps exist; both twins differ; every text is in the same languages."""
+    def check_references(self) -> Self:
+        """Raise ValueError if a name refers to nothing, no step is planted, a text is unused, or languages differ."""
         ids = [step.id for step in self.step if step.id is not None]
         if duplicate := next((name for name in ids if ids.count(name) > 1), None):
             raise ValueError(f"two steps have the id {duplicate}")

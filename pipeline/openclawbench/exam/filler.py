@@ -10,8 +10,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from openclawbench.exam.clothe import MILLISECONDS, blocks, new_id, parse_time, record
 from openclawbench.exam.family import Release
+from openclawbench.exam.rewrite import MILLISECONDS, blocks, new_id, parse_time, record
 from openclawbench.exam.store import ROW
 
 FILLER = Path(__file__).parent / "filler.toml"
@@ -51,9 +51,8 @@ def agent_lines(lines: Sequence[bytes]) -> list[int]:
 
 
 def insert_filler(content: bytes, counts: dict[int, int], source: random.Random, release: Release) -> bytes:
-    """Insert steps before messages of the agent: `counts` has index of the message -> number of steps.
-
-    Later records keep their distance in time; ids are new.
+    """Insert steps before messages of the agent. `counts`: index of the message -> number of steps. Later records keep
+    their distance in time; ids are new.
     """
     lines = content.split(b"\n")
     places = {agent_lines(lines)[index]: count for index, count in counts.items()}
@@ -69,7 +68,7 @@ def insert_filler(content: bytes, counts: dict[int, int], source: random.Random,
 
 
 def chosen(release: Release, count: int, source: random.Random) -> list[Unit]:
-    """This many steps; none twice until all were used."""
+    """Draw this many steps; none occurs twice until all were used."""
     order: list[Unit] = []
     while len(order) < count:
         order += source.sample(units(release), len(units(release)))
@@ -109,7 +108,7 @@ class Lengthened:
         self.since = milliseconds(parse_time(row["timestamp"]))
 
     def later(self, line: bytes) -> bytes:
-        """A recorded record after the steps that were inserted before it."""
+        """A record of the recording, adjusted to the steps that were inserted before it."""
         if not self.delay or not line:
             self.listed = frozen(record(line)) or self.listed
             self.recorded = len(self.listed)

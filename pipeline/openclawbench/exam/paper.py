@@ -1,7 +1,7 @@
 """An exam paper: pairs drawn from families with a seed, as raw sessions, outcomes and a key.
 
 Every class has the same number of pairs. A pair gets values, a language, a length and outcomes of its own; the outcome
-of a session says nothing about its twin. Sessions have opaque names in an order that tells nothing.
+of a session says nothing about its twin. Sessions have opaque names, and their order reveals nothing.
 """
 
 import json
@@ -12,10 +12,10 @@ from typing import Any, Literal, get_args
 
 from openclawbench.errors import InvalidFamily, UsageError
 from openclawbench.exam.check import failed_checks
-from openclawbench.exam.clothe import uuid_of
 from openclawbench.exam.family import TWINS, ClassName, Family, Step, Twin
 from openclawbench.exam.filler import insert_filler
-from openclawbench.exam.recording import in_clothes, parsed, recorded, seeded, step_numbers
+from openclawbench.exam.recording import parsed, recorded, rewritten, seeded, step_numbers
+from openclawbench.exam.rewrite import uuid_of
 from openclawbench.exam.store import is_stored, store_of
 from openclawbench.exam.values import drawn_values
 from openclawbench.records.oracle import Evaluator, OracleRecord
@@ -32,7 +32,7 @@ ATTEMPTS = 20  # to draw values with which every check of the family holds
 
 @dataclass(frozen=True)
 class Alteration:
-    """What a paper changes in every session, beside what its seed draws. The base class changes nothing."""
+    """What a paper changes in every session, besides what its seed draws. The base class changes nothing."""
 
     language_shift: int = 0  # places in the list of the family's languages
     flips_outcomes: bool = False
@@ -73,7 +73,8 @@ class Item:
 
 @dataclass(frozen=True)
 class Paper:
-    """Items in the order of their ids, and each one's session as text (exam/store.py for one that a store keeps)."""
+    """The items in the order of their ids, and the session of each as text (in the form of exam/store.py if a store
+    keeps it)."""
 
     size: str
     seed: int
@@ -160,7 +161,7 @@ def chosen(families: Mapping[str, Family], size: Size, seed: int) -> Iterator[tu
 def make_pair(
     folder: Path, name: str, family: Family, pair: int, seed: int, alteration: Alteration = UNALTERED
 ) -> Iterator[tuple[Item, bytes]]:
-    """Both twins in the same clothes; nothing if a check does not hold after the alteration. Raises InvalidFamily
+    """Both twins with the same values; nothing if a check does not hold after the alteration. Raises InvalidFamily
     where no values were found with which every check holds."""
     length = length_of(family, pair, seed)
     for attempt in range(ATTEMPTS):
@@ -207,8 +208,8 @@ class Draft:
         filler = {messages[step]: count for step, count in self.counts.items() if count}
         content = recorded(self.folder, name, twin)
         content = insert_filler(content, filler, seeded(self.seed, pair, self.attempt, "filler"), family.release)
-        clothes_seed = source.randrange(2**32)
-        content = in_clothes(name, family, content, self.values, language, clothes_seed, item_id, alteration.text)
+        rewrite_seed = source.randrange(2**32)
+        content = rewritten(name, family, content, self.values, language, rewrite_seed, item_id, alteration.text)
         content = alteration.session(content, pair)
         steps = parsed(name, content).steps
         numbers = shifted(step_numbers(family, twin), family, twin, self.counts)

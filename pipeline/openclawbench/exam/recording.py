@@ -1,4 +1,4 @@
-"""A recorded twin, and the same session with other values, another language, other ids and times."""
+"""A recorded twin, and the session rewritten with other values, another language, other ids and times."""
 
 import random
 from collections.abc import Callable, Mapping
@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from openclawbench.errors import InvalidFamily
-from openclawbench.exam.clothe import Clothes, clothe
 from openclawbench.exam.family import RECORDED_LANGUAGE, Family, Twin
+from openclawbench.exam.rewrite import Rewrite, rewrite_session
 from openclawbench.exam.store import session_lines
 from openclawbench.exam.values import recorded_values
 from openclawbench.rules.normalize import NormalizeRules
@@ -49,7 +49,7 @@ def replacements(
     return changed
 
 
-def in_clothes(
+def rewritten(
     name: str,
     family: Family,
     content: bytes,
@@ -68,7 +68,7 @@ def in_clothes(
     if own_id is not None and seed is not None:
         changed[own_id] = session_id
     try:
-        return clothe(content, Clothes(changed, seed))
+        return rewrite_session(content, Rewrite(changed, seed))
     except ValueError as error:
         raise InvalidFamily(f"{name}: {error}. Record the family again.") from error
 

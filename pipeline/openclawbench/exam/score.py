@@ -1,4 +1,4 @@
-"""The score card: how a judge did on a paper.
+"""The score card of a judge on a paper.
 
 Only pairs with both twins right count, as in JudgeBench: a judge that always says the same gets none. A label in review
 is not right. Own choice of the measures (docs/why/decisions/exam.md).
@@ -131,7 +131,7 @@ def subtype_scores(answers: Sequence[Answer]) -> dict[str, Any]:
 
     names = [NORMAL, *get_args(Subtype)]
     truth = [right_subtype(answer) for answer in answers]
-    answered = [said_subtype(answer) for answer in answers]
+    answered = [given_subtype(answer) for answer in answers]
     scores = precision_recall_fscore_support(truth, answered, labels=names, zero_division=0.0)
     precision, recall, f1, support = (list(map(float, column)) for column in scores)
     rows = {
@@ -150,7 +150,7 @@ def right_subtype(answer: Answer) -> str:
     return answer.subtype if answer.is_anomalous and answer.subtype in subtypes else subtypes[0]
 
 
-def said_subtype(answer: Answer) -> str:
+def given_subtype(answer: Answer) -> str:
     """The label that was given."""
     if answer.is_anomalous is None:
         return "review"

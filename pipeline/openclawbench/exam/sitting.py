@@ -1,7 +1,7 @@
 """A judge sits the exam: the very stages, prompts, ledger, budget and limits of `annotate`, in a folder of its own.
 
 DATA/exam/SIZE-SEED-FAMILIES/ holds the paper (raw/, oracle/, key.jsonl) and data/, the data folder of the run. FAMILIES
-is the beginning of the digest of the families. What a judge did lies in results/JUDGE/ beside them.
+is the beginning of the digest of the families. The result of a judge is in results/JUDGE/ beside them.
 """
 
 import hashlib

@@ -1,4 +1,4 @@
-"""Sessions of a release that keeps them in an SQLite store: as text that can be clothed, and as the store of a paper.
+"""Sessions of a release that keeps them in an SQLite store: as text that can be rewritten, and as the store of a paper.
 
 The text has the events of the session as they stand in `transcript_events`, one a line in the order of `seq`, and below
 them the rows of the other tables, one a line: {"table": NAME, "row": {COLUMN: VALUE}}, without columns that are null.
@@ -14,12 +14,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from openclawbench.exam.clothe import parse_time, record
+from openclawbench.exam.rewrite import parse_time, record
 
 ROW = b'{"table":'  # begins a line that is a row of a table
 TRANSCRIPT = "transcript_events"
-OF_SESSION = ("session_nodes", "session_windows")  # tables with one row a session
-OF_STORE = "schema_meta"  # a table with one row a store
+OF_SESSION = ("session_nodes", "session_windows")  # tables with one row per session
+OF_STORE = "schema_meta"  # a table with one row per store
 JSON_COLUMN = "entry_json"  # stands in the text as the object that it is
 Row = dict[str, Any]
 
@@ -104,7 +104,7 @@ def store_of(contents: Iterable[bytes]) -> bytes:
 
 
 def insert(store: sqlite3.Connection, table: str, row: Row) -> None:
-    """Put a row into a table. Of the rows of the table with one row a store the first stays."""
+    """Put a row into a table. Of the rows of the table with one row per store the first stays."""
     names = ", ".join(f'"{name}"' for name in row)
     places = ", ".join("?" * len(row))
     verb = "INSERT OR IGNORE" if table == OF_STORE else "INSERT"

@@ -68,7 +68,9 @@ def examine_folder(raw: Path, accept_noncommercial: bool = False) -> tuple[list[
             rows += tables[FileOutcome].collect().select(list(FileOutcome.model_fields)).to_dicts()
             outcomes += tables[SourceOutcome].collect().to_dicts()
         rows.sort(key=lambda row: (row["path"], place_order(row["member"])))
-        return rows, sentences((entry for some in intake.entries.values() for entry in some), rows, outcomes)
+        return rows, sentences(
+            (entry for shard_entries in intake.entries.values() for entry in shard_entries), rows, outcomes
+        )
 
 
 def place_order(member: str | None) -> tuple[int, str]:

@@ -38,10 +38,10 @@ def find(run: Run, wanted: str) -> Key:
     if not matches:
         raise NotFound(why_not(run, model, name, wanted))
     if len(matches) > 1:
-        some = ", ".join(
+        first_ids = ", ".join(
             f"{key.source_model}/{key.trajectory_id}" for key in sorted(matches, key=lambda key: key[:2])[:5]
         )
-        raise UsageError(f"{wanted}: names {len(matches)} trajectories: {some}. Give one of them whole.")
+        raise UsageError(f"{wanted}: names {len(matches)} trajectories: {first_ids}. Give one of them whole.")
     return matches[0]
 
 

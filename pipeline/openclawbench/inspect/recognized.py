@@ -1,4 +1,4 @@
-"""Which public layouts of scored sessions lie in a folder: tables with a session a row, and Harbor's job trees."""
+"""Public layouts of scored sessions in a folder: tables with one session per row, and Harbor's job trees."""
 
 import json
 from collections import Counter, defaultdict
@@ -46,11 +46,11 @@ def describe_table(path: str, entries: list[RawEntry], rows: list[Row], oracles_
     licenses = sorted({context[LICENSE] for context in contexts if LICENSE in context})
     models = sorted({entry.source_model for entry in entries})
     left = Counter(row["disposition"] for row in rows if row["disposition"] != "trajectory")
-    beside = "".join(f", {count} {kind}" for kind, count in sorted(left.items()))
+    unused_words = "".join(f", {count} {kind}" for kind, count in sorted(left.items()))
     named = f"source model{'s' if models[1:] else ''} {', '.join(models[:3])}{' …' if models[3:] else ''}"
     named += f"; licence {', '.join(licenses)}" if licenses else ""
     kind = f"a table with {CONTENTS.get(adapter, adapter)} a row, in the column {column}"
-    return f"{path}: {kind}: {counted(rows, oracles_of)}{beside}; {named}."
+    return f"{path}: {kind}: {counted(rows, oracles_of)}{unused_words}; {named}."
 
 
 def job_trees(files: list[Row]) -> dict[str, list[str]]:

@@ -18,13 +18,13 @@ from openclawbench.runtime.run import Run
 from openclawbench.runtime.shard_task import Shard
 from openclawbench.runtime.stage import Stage
 from openclawbench.storage.data_folder import read_json
-from openclawbench.workspace.certificates import quoted
+from openclawbench.workspace.certificates import quoted_certificates
 from openclawbench.workspace.file_outcomes import count_inputs, noted_files
 from openclawbench.workspace.run_summary import unusable_context, warning_rows
 
 
 def stages(run: Run) -> list[dict[str, Any]]:
-    """One row a stage: shards done, running, failed and stale, and the rows of its tables in shards that are done."""
+    """One row per stage: shards done, running, failed and stale, and the rows of its tables in shards that are done."""
     in_work = [(shard, set(names)) for active in runs(run.data) for shard, names in active["shards"]]
     failed_shards = failures(run)
     rows = []
@@ -123,7 +123,7 @@ def release_state(run: Run, commands: list[str]) -> str:
     """none | current | stale. `commands`: release_commands() of the settings in force."""
     if not run.data.release.is_dir():
         return "none"
-    certificates = quoted(run.data, run)
+    certificates = quoted_certificates(run.data, run)
     origin = made_from(run.intake, run.judges, commands, human_verdicts(run.data), run.overrides, certificates)
     key = release_key(run, origin)
     return "current" if stands(run.data, key) else "stale"

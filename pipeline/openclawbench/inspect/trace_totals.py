@@ -25,7 +25,7 @@ DIGITS = 6  # of sums of USD and seconds; later digits depend on the order of ad
 
 
 def trace_totals(run: Run) -> list[dict[str, Any]]:
-    """One row a figure over all trajectories: {what, total, trajectories}. Empty before there are summaries."""
+    """One row per figure over all trajectories: {what, total, trajectories}. Empty before there are summaries."""
     return add_up(rows_of(run, TraceSummaryRow)) if has(run, TraceSummaryRow) else []
 
 

@@ -66,7 +66,7 @@ class Intake:
     faults: list[dict[str, Any]]
     shards: int
     categories: list[dict[str, Any]] = field(default_factory=list)  # OracleCategory: what BFCL trees say
-    warnings: list[dict[str, Any]] = field(default_factory=list)  # of the oracle: loud, and no fault
+    warnings: list[dict[str, Any]] = field(default_factory=list)  # of the oracle: shown to the user, not a fault
     unused: list[dict[str, Any]] = field(default_factory=list)  # what lies in the oracle folder and says nothing
     counts: dict[str, int] = field(
         default_factory=dict
@@ -223,7 +223,7 @@ def placed(
                 places.add((entry.source_model, name), shard)
                 names.add(entry.source_model, name, entry.session_id, entry.identity)
             places.add((entry.source_model, f"id:{entry.session_id}"), shard)
-    sizes = {shard: sum(entry.size for entry in some) for shard, some in by_shard.items()}
+    sizes = {shard: sum(entry.size for entry in shard_entries) for shard, shard_entries in by_shard.items()}
     return ByShard(by_shard, path), sizes, names, places
 
 

@@ -26,9 +26,9 @@ ITEM = re.compile(r"^[ \t]*-[ \t]*(.+)$", re.MULTILINE)
 
 
 def with_licenses(entries: Iterable[RawEntry], raw: Raw, accepted: bool, rules: TableRules) -> list[RawEntry]:
-    """Entries of sessions with the licence that is stated for them in their context, and what the card of their dataset
-    says; those that allow no commercial use as refused, unless that is `accepted`. A row's own licence comes before
-    that of the nearest card or licence text in the folders above."""
+    """Entries of sessions, with the stated licence and the card of their dataset in their context. Sessions that allow
+    no commercial use are refused, unless that is `accepted`. A row's own licence comes before that of the nearest card
+    or licence text in the folders above."""
     listed = list(entries)
     stating = {*rules.license.cards, *rules.license.texts}
     paths = {entry.path for entry in listed if entry.path.rpartition("/")[2] in stating}

@@ -1,5 +1,5 @@
-"""Lineage: which session spawned which, from the session index and the headers; a sub-agent's session is a trajectory
-of its own with its parent's id."""
+"""Lineage: the parent of each session, from the session index and the headers. A sub-agent's session is a separate
+trajectory with its parent's id."""
 
 import json
 from collections import defaultdict

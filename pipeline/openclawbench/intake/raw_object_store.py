@@ -73,9 +73,9 @@ class Copy:
         folder = Path(tempfile.mkdtemp(prefix="openclawbench-"))
         weakref.finalize(self, removed, folder, os.getpid())
         self.file = folder / name.rpartition("/")[2]
-        beside = {f"{name}{suffix}": self.file.with_name(self.file.name + suffix) for suffix in BESIDE}
+        companions = {f"{name}{suffix}": self.file.with_name(self.file.name + suffix) for suffix in BESIDE}
         stored_names = raw.names(name.rpartition("/")[0])
-        wanted = {name: self.file, **{value: path for value, path in beside.items() if path.name in stored_names}}
+        wanted = {name: self.file, **{value: path for value, path in companions.items() if path.name in stored_names}}
         raw.fetch(wanted, wanted.values())
 
     @staticmethod

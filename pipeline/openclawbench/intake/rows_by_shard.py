@@ -1,5 +1,5 @@
 """Rows by shard, packed in temporary files: a corpus has dozens of small objects for every session, and a run looks at
-those of one shard at a time. As objects they would take a kilobyte and a half a session as long as a run lasts."""
+those of one shard at a time. As objects they would take 1.5 kB per session for the whole run."""
 
 import json
 import os
@@ -93,8 +93,8 @@ class ByShard(Mapping[int, list[Row]]):
     def __init__(self, rows: Mapping[int, list[Row]], path: Path | None = None) -> None:
         self.packed = PackedShards(path)
         self.lengths: dict[int, int] = {}
-        for shard, some in rows.items():
-            self.add(shard, some)
+        for shard, shard_rows in rows.items():
+            self.add(shard, shard_rows)
 
     def add(self, shard: int, rows: list[Row]) -> None:
         """Add the rows of a shard."""
@@ -136,8 +136,8 @@ class TableByShard(Mapping[int, list[dict[str, Any]]]):
         self.digests: dict[int, str] = {}
         self.tables = ByShard[pl.DataFrame]({}, path)  # of one table
         self.lengths: dict[int, int] = {}
-        for shard, some in rows.items():
-            self.add(shard, some)
+        for shard, shard_rows in rows.items():
+            self.add(shard, shard_rows)
 
     def add(self, shard: int, rows: list[dict[str, Any]]) -> None:
         """Add the rows of a shard."""

@@ -21,7 +21,7 @@ BLANK: Row = dict.fromkeys(RunManifestRow.model_fields)
 def manifest_rows(
     paths: list[Path], names: SessionNames, rules: OracleRules, faults: list[Row], warnings: list[Row]
 ) -> list[Row]:
-    """RunManifestRow dicts of every file, the names as the sessions here are called; equal rows count once.
+    """RunManifestRow dicts of every file, with the names of the sessions here; equal rows count once.
 
     A broken line is a fault, the rest goes on. A name that several sessions have, and several tasks for one session,
     are faults too: never guessed; a subset that is not the task's is kept, with a warning.
@@ -43,7 +43,7 @@ def manifest_rows(
     kept_rows = []
     for (model, name), rows in rows_by_model.items():
         if len(rows) > 1:
-            faults.append(several(model, name, [place for place, _ in rows.values()]))
+            faults.append(ambiguous_session(model, name, [place for place, _ in rows.values()]))
         else:
             kept_rows += [row for _, row in rows.values()]
     return kept_rows
@@ -80,7 +80,7 @@ def ambiguous(path: Path, line: int, row: Row, sessions: int) -> Row:
     return {"reason": "run_manifest_ambiguous", "file": str(path), "line": line, "message": message}
 
 
-def several(model: str, name: str, places: list[str]) -> Row:
+def ambiguous_session(model: str, name: str, places: list[str]) -> Row:
     """The fault of a session with several manifest rows."""
     file, _, line = places[1].rpartition(":")
     return {

@@ -29,14 +29,14 @@ class ShardQuestions:
         return self.requests.collect().to_dicts()
 
     def questions(self, rows: list[dict[str, Any]]) -> Iterator[Question]:
-        """A question a row, in their order; the material of these rows alone is read."""
+        """One question per row, in their order; the material of these rows alone is read."""
         keys = pl.LazyFrame([{name: row[name] for name in TRAJECTORY_KEY} for row in rows]).unique()
         materials = self.material.join(keys, on=TRAJECTORY_KEY, how="semi").collect()
         places = {key: number for number, key in enumerate(materials.select(TRAJECTORY_KEY).iter_rows())}
         for start in range(0, len(rows), WRITTEN_AT_ONCE):
-            some = rows[start : start + WRITTEN_AT_ONCE]
-            material = canonical_rows(materials[[places[row["source_model"], row["trajectory_id"]] for row in some]])
-            yield from (question(row, text, self.prompt) for row, text in zip(some, material, strict=True))
+            group = rows[start : start + WRITTEN_AT_ONCE]
+            material = canonical_rows(materials[[places[row["source_model"], row["trajectory_id"]] for row in group]])
+            yield from (question(row, text, self.prompt) for row, text in zip(group, material, strict=True))
 
 
 def question(row: dict[str, Any], material: str, prompt: StagePrompt) -> Question:
@@ -60,7 +60,7 @@ def question(row: dict[str, Any], material: str, prompt: StagePrompt) -> Questio
 def ask_all(
     requests: pl.LazyFrame, packets: pl.LazyFrame, evidence: pl.LazyFrame, judge: Judge, prompt: StagePrompt
 ) -> list[dict[str, Any]]:
-    """One JudgeAnswer row a request, in their order. The judge reads the packet or the evidence, as it says."""
+    """One JudgeAnswer row per request, in their order. The judge reads the packet or the evidence, as it says."""
     source = ShardQuestions(requests, {"packets": packets, "evidence": evidence}[MATERIAL[judge.reads]], prompt)
     rows = source.rows()
     return (

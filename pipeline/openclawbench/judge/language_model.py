@@ -2,6 +2,7 @@
 
 import asyncio
 import hashlib
+import itertools
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -95,7 +96,7 @@ class LanguageModelJudge:
         sha256 = hashlib.sha256(canonical_json(parts).encode())
         self.reads_as: bytes = sha256.digest()  # digest under which answers are settled
         self.method_digest: str = sha256.hexdigest()
-        self.digest: str = asked_anew(former or ledger, model, self.method_digest)
+        self.digest: str = digest_with_rounds(former or ledger, model, self.method_digest)
         self.connection: sqlite3.Connection | None = None
 
     def __getstate__(self) -> dict[str, Any]:
@@ -108,7 +109,7 @@ class LanguageModelJudge:
         MissingAnswer if the ledger does not have it."""
         if not question.fits:
             return Reply("", NO_TOKENS, 0.0, None, "too_long")
-        answer = self.standing(question)
+        answer = self.final_answers(question)
         if answer is None:
             raise MissingAnswer(
                 f"{question.trajectory_id}: the ledger {self.ledger} has no answer of {self.model} for it."
@@ -126,41 +127,41 @@ class LanguageModelJudge:
             former=FormerReply(former.text, why.outcome if why else "read", former.request_id),
         )
 
-    def standing(self, question: Question) -> tuple[StoredAnswer, StoredAnswer] | None:
+    def final_answers(self, question: Question) -> tuple[StoredAnswer, StoredAnswer] | None:
         """The first and the last answer to a question: as settled, or, if this judge has not settled it, as the
         ledger's answers are read now. Null if one is missing or was cut off at a lower limit than the present one."""
         query = "select first, last from settled where question = ?"
-        row = self.looked_up().execute(query, (self.question_id(question.request_sha256),)).fetchone()
+        row = self.ledger_reader().execute(query, (self.question_id(question.request_sha256),)).fetchone()
         if row is not None:
-            return self.kept(row[0]), self.kept(row[1])
+            return self.answer_with_key(row[0]), self.answer_with_key(row[1])
         task = self.task(question)
-        if has_table(self.looked_up(), "rounds"):
+        if has_table(self.ledger_reader(), "rounds"):
             query = "select round from rounds where base = ?"
-            row = self.looked_up().execute(query, (task.first.base,)).fetchone()
+            row = self.ledger_reader().execute(query, (task.first.base,)).fetchone()
             task = task.in_round(row[0]) if row else task
-        first = answer_to(self.looked_up(), task.first)
+        first = answer_to(self.ledger_reader(), task.first)
         if first is None:
             return None
         complaint = task.read(first).complaint
         second = None if complaint is None else task.second(first, complaint)
-        last = first if second is None else answer_to(self.looked_up(), second)
+        last = first if second is None else answer_to(self.ledger_reader(), second)
         if last is None or was_cut_off_sooner(task.read(last), last, task.first):
             return None
         return first, last
 
     def has_answer(self, question: Question) -> bool:
         """True if the ledger has the final answer to a question."""
-        return (self.ledger / NAME).exists() and self.standing(question) is not None
+        return (self.ledger / NAME).exists() and self.final_answers(question) is not None
 
-    def looked_up(self) -> sqlite3.Connection:
+    def ledger_reader(self) -> sqlite3.Connection:
         """The ledger, open for reading."""
         if self.connection is None:
             self.connection = connect_to_read(self.ledger)
         return self.connection
 
-    def kept(self, key: bytes) -> StoredAnswer:
+    def answer_with_key(self, key: bytes) -> StoredAnswer:
         """An answer that a settled question names."""
-        stored_answer = stored(self.looked_up(), key)
+        stored_answer = stored(self.ledger_reader(), key)
         if stored_answer is None:
             raise MissingAnswer(f"{self.ledger}: answer {key.hex()} is missing. Run `openclawbench ledger verify`.")
         return stored_answer
@@ -179,7 +180,7 @@ class LanguageModelJudge:
         if not (self.ledger / NAME).exists():
             return description
         query = "select base_url, accepts from endpoints where model = ? order by base_url"
-        rows = self.looked_up().execute(query, (self.model,)).fetchall()
+        rows = self.ledger_reader().execute(query, (self.model,)).fetchall()
         return description | {"asked_at": dict(rows)}
 
     # ---------------------------------------------------------------------------------------------------------- asking
@@ -207,12 +208,12 @@ class LanguageModelJudge:
             first = next(batches, None)
             if first is None and not waiting:
                 return
-            ticking = asyncio.create_task(tick(tally, asking.report))
+            ticking = asyncio.create_task(report_every_second(tally, asking.report))
             try:
                 if asking.batch:
                     await self.ask_in_batches(parts, ledger, tally, asking)
                 elif first is not None:
-                    await self.ask_online(chained(first, batches), ledger, tally, asking)
+                    await self.ask_online(itertools.chain([first], batches), ledger, tally, asking)
             finally:
                 ticking.cancel()
                 asking.report(tally)
@@ -357,7 +358,7 @@ def reply_of(answer: StoredAnswer) -> Reply:
     )
 
 
-def asked_anew(ledger: Path, model: str, digest: str) -> str:
+def digest_with_rounds(ledger: Path, model: str, digest: str) -> str:
     """The digest of a judge and of its rounds of --ask-again, because these change its answers."""
     if not (ledger / NAME).exists():
         return digest
@@ -378,13 +379,7 @@ def total(usage: Usage, second: Usage) -> Usage:
     )
 
 
-def chained(first: list[QuestionTask], others: Iterator[list[QuestionTask]]) -> Iterator[list[QuestionTask]]:
-    """The first batch, which was taken to look at it, then the others."""
-    yield first
-    yield from others
-
-
-async def tick(tally: JudgeProgress, report: Callable[[JudgeProgress], None]) -> None:
+async def report_every_second(tally: JudgeProgress, report: Callable[[JudgeProgress], None]) -> None:
     """Report the progress every second."""
     while True:
         await asyncio.sleep(1.0)

@@ -35,9 +35,8 @@ def sent_packet(material: str, sent_id: str) -> str:
         steps.append(sent_step(step, former, rules))
         former = step
     turns = [unusual(turn, rules.usual_user_turn) for turn in packet.get("user_turns") or ()]
-    shown = {name: held(value) for name, value in packet.items() if name not in ("steps", "user_turns")}
-    packet = {ID: sent_id, **{name: value for name, value in shown.items() if name != ID and says(value)}}
-    return canonical_json(packet | {"user_turns": turns, "steps": steps})
+    others = {name: value for name, value in packet.items() if name not in (ID, "steps", "user_turns")}
+    return canonical_json({ID: sent_id, **without_empty_fields(others), "user_turns": turns, "steps": steps})
 
 
 def sent_step(step: dict[str, Any], former: dict[str, Any], rules: SentRules) -> dict[str, Any]:
@@ -53,32 +52,31 @@ def sent_step(step: dict[str, Any], former: dict[str, Any], rules: SentRules) ->
 def unusual(value: dict[str, Any], usual: dict[str, Any]) -> dict[str, Any]:
     """The fields that differ from `usual`; by default null, false, 0 and empty values are usual."""
     return {
-        name: held(field)
+        name: without_empty_fields(field)
         for name, field in value.items()
-        if (field != usual[name] if name in usual else says(held(field)))
+        if (field != usual[name] if name in usual else is_filled(without_empty_fields(field)))
     }
 
 
 def sent_previous(previous: str) -> str:
     """Earlier stages' answers as they are sent: without nulls, and without their id, which the packet has."""
     answers = msgspec.json.decode(previous)
-    return canonical_json({stage: without_id(answer) for stage, answer in answers.items()})
+    without_ids = {
+        stage: {name: value for name, value in (answer or {}).items() if name != ID}
+        for stage, answer in answers.items()
+    }
+    return canonical_json({stage: without_empty_fields(answer) for stage, answer in without_ids.items()})
 
 
-def without_id(answer: dict[str, Any] | None) -> dict[str, Any]:
-    """An answer without its id and its empty fields."""
-    return {name: held(value) for name, value in (answer or {}).items() if name != ID and says(held(value))}
-
-
-def held(value: Any) -> Any:
+def without_empty_fields(value: Any) -> Any:
     """A value without the empty fields of its objects."""
     if isinstance(value, dict):
-        return {name: inner for name, field in value.items() if says(inner := held(field))}
+        return {name: inner for name, field in value.items() if is_filled(inner := without_empty_fields(field))}
     if isinstance(value, list):
-        return [held(item) for item in value]
+        return [without_empty_fields(item) for item in value]
     return value
 
 
-def says(value: Any) -> bool:
+def is_filled(value: Any) -> bool:
     """False for null, false, 0 and empty lists and objects. An empty text counts, because it was recorded."""
     return bool(value) or isinstance(value, str)

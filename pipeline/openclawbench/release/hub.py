@@ -17,7 +17,7 @@ KEPT = ".gitattributes"  # the Hub's own file: which files are large
 NO_LIBRARY = f"push: huggingface_hub is not installed. {how_to_install('hub')}."
 
 
-class Pushed(NamedTuple):
+class Upload(NamedTuple):
     """The result of an upload."""
 
     commit: str  # address
@@ -26,7 +26,7 @@ class Pushed(NamedTuple):
     private: bool
 
 
-def push(release: Path, repo: str, public: bool) -> Pushed:
+def push(release: Path, repo: str, public: bool) -> Upload:
     """Replace the repository's files by those of the release, in one commit. Large files that the Hub already has, for
     example after an interrupted call, are not sent again.
 
@@ -50,7 +50,7 @@ def push(release: Path, repo: str, public: bool) -> Pushed:
         operations: list[Any] = [CommitOperationDelete(path_in_repo=name) for name in gone]
         operations += [CommitOperationAdd(path_in_repo=name, path_or_fileobj=release / name) for name in names]
         commit = api.create_commit(repo, operations, commit_message=f"Release of {len(names)} files", repo_type=KIND)
-    return Pushed(str(commit.commit_url), len(names), len(gone), private)
+    return Upload(str(commit.commit_url), len(names), len(gone), private)
 
 
 @contextmanager

@@ -32,12 +32,12 @@ def write_human(verdicts: Sequence[HumanVerdict], assignments: pl.LazyFrame, sta
     labels = assignments.select(*TRAJECTORY_KEY, *COPIED).join(reviewed, on=TRAJECTORY_KEY, how="semi")
     assigned = {key_of(row): row for row in labels.collect(engine="streaming").iter_rows(named=True)}
     pairs = [(verdict.model_dump(), assigned.get(key_of(verdict.model_dump()))) for verdict in verdicts]
-    rows = from_records([beside(reviewed, label) for reviewed, label in pairs if label is not None], HumanAudited)
+    rows = from_records([audited_row(reviewed, label) for reviewed, label in pairs if label is not None], HumanAudited)
     staging.write(HUMAN_FILE, as_lines(rows))
     write_parquet(rows, staging.path(typed_file(HUMAN_FILE)))
 
 
-def beside(verdict: Mapping[str, Any], label: Mapping[str, Any]) -> dict[str, Any]:
+def audited_row(verdict: Mapping[str, Any], label: Mapping[str, Any]) -> dict[str, Any]:
     """A verdict with the silver label of the release."""
     copied = {name: label[name] for name in COPIED}
     return {**verdict, **copied, "same_label": same_label(verdict, label)}
@@ -50,7 +50,7 @@ def same_label(verdict: Mapping[str, Any], label: Mapping[str, Any]) -> bool:
 
 
 def human_counts(root: Path) -> list[dict[str, Any]]:
-    """One row a label_status of a release: audited, settled, agreeing, over-flags, misses; empty without the file.
+    """One row per label_status of a release: audited, settled, agreeing, over-flags, misses; empty without the file.
     Verdicts on a label that the release no longer has are counted apart and are not compared."""
     path = root / typed_file(HUMAN_FILE)
     if not path.is_file():

@@ -22,7 +22,7 @@ def write_index(digests: Sequence[Path], parts: Sequence[tuple[Path, Path]], sta
     files = [staging.scratch / f"index-{number}.parquet" for number in range(len(parts))]
     for (basis, fingerprints), path in zip(parts, files, strict=True):
         write_sorted(inputs_of_split(basis, fingerprints, keys), path)
-    rows = beside(merged(files, staging.scratch), digests)
+    rows = with_digests(merged(files, staging.scratch), digests)
     write_tables(staging, rows, [Output(INDEX_FILE, RecordIndexRow)])
 
 
@@ -36,7 +36,7 @@ def inputs_of_split(basis: Path, fingerprints: Path, redacted: pl.DataFrame | No
     return marked.select(pl.exclude("gone", "minhash"), key_order(), minhash=pl.when("gone").then("minhash")).collect()
 
 
-def beside(tables: Iterable[pl.DataFrame], digests: Sequence[Path]) -> Iterator[pl.DataFrame]:
+def with_digests(tables: Iterable[pl.DataFrame], digests: Sequence[Path]) -> Iterator[pl.DataFrame]:
     """Rows of RecordIndexRow: the tables' rows with the digests of the same records, which come in the same order.
     Raises ValueError where they do not."""
     stream = (rows for path in digests for rows in row_groups(path))

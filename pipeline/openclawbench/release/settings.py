@@ -78,7 +78,7 @@ class Dataset(Record):
     based_on: list[str]
 
     @model_validator(mode="after")
-    def a_licence_is_known_or_told(self) -> Self:
+    def check_license(self) -> Self:
         """A licence with an unknown identifier must have a name and an address."""
         if self.license and self.terms is None:
             names = ", ".join(known_licenses())

@@ -1,1 +1,1 @@
-"""Reports over the work tables: one report a module, each a pure function from tables to sections."""
+"""Reports over the work tables: one report per module, each a pure function from tables to sections."""

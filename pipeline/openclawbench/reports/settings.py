@@ -83,8 +83,8 @@ class ModelsReportRules(Rules):
     provider_failures: list[ProviderFailure] = Field(alias="provider_failure")
 
     @model_validator(mode="after")
-    def tiers_descend(self) -> Self:
-        """Tier 1 is above tier 2."""
+    def check_tiers(self) -> Self:
+        """Raise ValueError unless tier 1 is above tier 2."""
         if self.tool_use_tiers[0] <= self.tool_use_tiers[1]:
             raise ValueError("tool_use_tiers: the first share must be larger than the second")
         return self

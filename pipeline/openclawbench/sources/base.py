@@ -23,7 +23,7 @@ IDENTITY, CHILDREN, PARENT = "identity", "children", "parent_identity"
 
 
 class RecordDigests(Sequence[bytes]):
-    """One digest a record of a JSONL session, in order; reckoned when first asked for, which only copies need.
+    """One digest per record of a JSONL session, in order. They are computed on first use, and only copies need them.
 
     Until then `content` gives the bytes, and may be set to what reads them again. `what_lasts` makes the digests of
     what stays when the program that wrote the file repairs it, if it does.
@@ -58,12 +58,12 @@ class RecordDigests(Sequence[bytes]):
 
     @cached_property
     def canonical(self) -> list[bytes]:
-        """The same of what the records say, whatever the order of their keys and the blanks between them."""
+        """Digests of the records' canonical JSON: the order of keys and white space do not count."""
         return [digest(canonical_record(record)) for record in self.records()]
 
     @cached_property
     def lasting(self) -> list[bytes]:
-        """The same of what a repair of the file changes nothing in."""
+        """Digests of the records that a repair of the file does not change."""
         try:
             return self.canonical if self.what_lasts is None else self.what_lasts(self.records())
         except RecursionError:  # a value that is too deep to be written anew
@@ -94,7 +94,7 @@ class ParsedSession:
     """A session on its active branch. Rows are plain dicts of the records' columns without the trajectory key.
 
     `records_in` = raw records (JSON texts, torn lines included); `record_counts` says where each went and sums to it.
-    `record_digests` has one digest a whole record, in order: two files of one identity are copies where one's list is
+    `record_digests` has one digest per whole record, in order: two files of one identity are copies where one's list is
     a prefix of the other's. `outcome` is an OracleRecord's fields where the source itself carries an outcome: context
     for fusion, never a label. `completeness` is partial | complete for records that say so (aec TrialRecord).
     """

@@ -1,5 +1,5 @@
-"""Chat messages with OpenAI's `tool_calls` -> ReAct steps and user turns: shapes of the messages, and what they become.
-Adapters of several formats share it."""
+"""Chat messages with OpenAI's `tool_calls` -> ReAct steps and user turns: the shapes of messages and their conversion,
+shared by adapters of several formats."""
 
 from typing import Any
 

@@ -35,7 +35,7 @@ class Rows:
 
 
 class LlmBenchmark(Source):
-    """The adapter. A file holds many sessions: members() says where, parse() reads the bytes of one."""
+    """The adapter. A file holds many sessions: find_members() says where, parse() reads the bytes of one."""
 
     name = "llm_benchmark"
 

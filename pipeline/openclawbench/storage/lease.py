@@ -85,17 +85,17 @@ class Lease:
         if former:
             self.wait_until_dead(former)
         self.generation = former + 1
-        self.beat()
+        self.send_heartbeat()
         if not self.place.create(self.file(self.generation), json.dumps({"owner": self.owner}).encode()):
             raise LeaseHeld(f"{self.name}: another run has just begun on it. Wait for it to end.")
 
     def wait_until_dead(self, generation: int) -> None:
         """Return when the owner of a generation has given it back, or was silent for `stale_s`. Raises LeaseHeld at the
         next heartbeat."""
-        first, since = self.heard(generation), self.clock()
+        first, since = self.read_heartbeat(generation), self.clock()
         while first:
             self.patience(self.beat_s)
-            now = self.heard(generation)
+            now = self.read_heartbeat(generation)
             if now and now != first:
                 raise LeaseHeld(f"{self.name}: {now.decode()} is at work on it. Wait for it to end, or end it.")
             if not now or self.clock() - since > self.stale_s:
@@ -110,14 +110,14 @@ class Lease:
                 os.kill(os.getpid(), signal.SIGINT)
                 return
             last = self.clock()
-            self.beat()
+            self.send_heartbeat()
 
-    def beat(self) -> None:
+    def send_heartbeat(self) -> None:
         """Change the heartbeat."""
         self.beats += 1
         self.place.write(self.heartbeat(self.generation), f"{self.owner} (beat {self.beats})".encode())
 
-    def heard(self, generation: int) -> bytes:
+    def read_heartbeat(self, generation: int) -> bytes:
         """The heartbeat of a generation; empty if it was given back."""
         try:
             return self.place.read(self.heartbeat(generation))

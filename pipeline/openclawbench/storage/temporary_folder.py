@@ -1,4 +1,4 @@
-"""A folder for temporary files. One that a killed process has left is removed when the next is made."""
+"""Temporary folders. The folder of a killed process is removed when the next one is made."""
 
 import fcntl
 import os

@@ -1,4 +1,4 @@
-"""Who may see what. Pages get their rows from here, never from the reader itself.
+"""Access control. Pages get their rows from here, never from the reader itself.
 
 auditor: everything; gives verdicts with the label in sight, and none on rows of a blind sample whose labels were seen.
 reviewer: the rows of samples, without what says or hints at a label. adjudicator: rows on which reviewers differ, their

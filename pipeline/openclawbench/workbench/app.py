@@ -125,7 +125,7 @@ def failed(request: Request, error: Exception) -> Response:
 
 
 def swept(request: Request, error: Exception) -> Response:
-    """A table was changed under the reader: a run has made it anew."""
+    """A table changed while it was read: a run has replaced it."""
     message = (
         "The data folder has changed since it was opened, and what this page reads is gone. Reload to read it anew."
     )

@@ -15,7 +15,7 @@ from openclawbench.errors import NotFound
 from openclawbench.records.calibration import CHOSEN, CalibrationReview, CalibrationSampleRow
 from openclawbench.storage.data_folder import DataFolder
 from openclawbench.tables.record import Record
-from openclawbench.workbench.review_log import ReviewLog, Saved
+from openclawbench.workbench.review_log import ReviewLog, SubmitResult
 
 FORMS: tuple[Form[Any, Any], ...] = (CALIBRATION, EVENTS)
 
@@ -102,16 +102,16 @@ class Desk:
                 continue
             if (weight := dispute(people)) is not None:
                 disputes.append(
-                    (weight, row.row, row, sorted(people, key=lambda review: seat(row.row, review.reviewer)))
+                    (weight, row.row, row, sorted(people, key=lambda review: reviewer_order(row.row, review.reviewer)))
                 )
         return [(row, people) for _, _, row, people in sorted(disputes, key=lambda entry: entry[:2])]
 
-    def submit(self, sample: str, row: str, answers: dict[str, str], reviewer: str) -> Saved[Any]:
+    def submit(self, sample: str, row: str, answers: dict[str, str], reviewer: str) -> SubmitResult[Any]:
         """Record a verdict on a drawn row."""
         form = self.form_of(sample)
         return self.logs[form.name].submit(self.row(sample, row), answers, reviewer)
 
-    def submit_chosen(self, record: dict[str, Any], answers: dict[str, str], reviewer: str) -> Saved[Any]:
+    def submit_chosen(self, record: dict[str, Any], answers: dict[str, str], reviewer: str) -> SubmitResult[Any]:
         """Record a verdict on a trajectory that the reviewer chose, with its label in sight. `record`: as chosen_row()
         takes it."""
         row = chosen_row(record)
@@ -141,7 +141,7 @@ class Desk:
         ]
 
     def progress(self, reviewer: str | None = None) -> list[dict[str, Any]]:
-        """A row a sample: form, rows, reviewed by anybody, reviewed by this person, by whom, whether blind."""
+        """One row per sample: form, rows, reviewed by anybody, reviewed by this person, by whom, whether blind."""
         table = []
         for form in FORMS:
             for sample, rows in self.samples(form).items():
@@ -179,6 +179,6 @@ def dispute(reviews: Iterable[CalibrationReview]) -> int | None:
     return 2 if len(details) > 1 else None
 
 
-def seat(row: str, reviewer: str) -> bytes:
-    """The order in which reviewers of a row stand as A, B, …: it says nothing about who they are."""
+def reviewer_order(row: str, reviewer: str) -> bytes:
+    """Sort key of a row's reviewers, who are shown as A, B, …: it does not reveal who they are."""
     return hashlib.sha256(f"{row}\0{reviewer}".encode()).digest()

@@ -1,4 +1,4 @@
-"""Work that takes longer than a page may: it goes on in the background, can be watched and stopped."""
+"""Background jobs, for work that takes longer than a request may. They can be watched and stopped."""
 
 import secrets
 import threading

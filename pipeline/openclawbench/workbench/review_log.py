@@ -21,7 +21,7 @@ SUBMITTED = "submitted.jsonl"  # each form as it was sent; its digest is the rec
 
 
 @dataclass(frozen=True)
-class Saved(Generic[Review]):
+class SubmitResult(Generic[Review]):
     """What became of a submitted form."""
 
     review: Review | None  # None: a fault, or nothing was filled in
@@ -86,7 +86,7 @@ class ReviewLog(Generic[Row, Review]):
         self.refresh()
         return list(self.by_row.get((sample, row), []))
 
-    def submit(self, drawn: Row, answers: dict[str, str], reviewer: str) -> Saved[Review]:
+    def submit(self, drawn: Row, answers: dict[str, str], reviewer: str) -> SubmitResult[Review]:
         """Check a form and append it as a record, on disk before this returns.
 
         The form is kept as it was sent; the record, which has all its answers, is what is synced. A verdict that says
@@ -100,16 +100,16 @@ class ReviewLog(Generic[Row, Review]):
         checker = Checker(self.form, Signature(reviewer, now), sheet, self.rules)
         review = checker.review(SheetRow(0, {**place, **answers}, is_text=False), drawn)
         if review is None or isinstance(review, RowFault):
-            return Saved(None, review)
+            return SubmitResult(None, review)
         with self.folder.reviewing():
             self.refresh()
             former = self.latest.get(place_of(review))
             if former and content_of(former) == content_of(review):
-                return Saved(former, already=True)
+                return SubmitResult(former, already=True)
             self.folder.append_review(SUBMITTED, [content + b"\n"], sync=False)
             self.folder.append_review(self.form.file, [line(review)])
             self.refresh()
-        return Saved(review, replaces=former is not None)
+        return SubmitResult(review, replaces=former is not None)
 
 
 def place_of(review: Record) -> tuple[str, str, str, bool]:

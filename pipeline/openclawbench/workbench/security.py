@@ -1,4 +1,4 @@
-"""What every request passes before a page answers it: host, origin, session, form token; and the headers of every
+"""Checks of every request before a page answers it (host, origin, session, form token), and the headers of every
 answer."""
 
 import hmac

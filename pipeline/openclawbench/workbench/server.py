@@ -24,7 +24,7 @@ USUAL_PORT = 8642
 
 
 @dataclass(frozen=True)
-class Opened:
+class PreparedServer:
     """A workbench that is about to be served."""
 
     app: Starlette
@@ -40,7 +40,7 @@ def prepare(
     name: str | None = None,
     host: str = LOOPBACK,
     origin: str | None = None,
-) -> Opened:
+) -> PreparedServer:
     """Open the folder and a socket. `port` 0: any free one; None: the usual one, or any if that is taken. UsageError
     for a shared server without people or origin, or if the port is taken."""
     if role not in ROLES:
@@ -67,7 +67,7 @@ def prepare(
     if reviewers is None:
         person = site.person(" ".join((name or user_name()).split()), cast(Role, role))
         address = f"{address.rstrip('/')}/?{TOKEN}={sessions.invite(person)}"
-    return Opened(app, sessions, listener, address)
+    return PreparedServer(app, sessions, listener, address)
 
 
 def user_name() -> str:
@@ -100,9 +100,9 @@ def listen(host: str, port: int) -> socket.socket:
     return listener
 
 
-def serve(opened: Opened, tell: Callable[[str], None], browser: bool) -> None:
-    """Serve until it is interrupted. `tell` gets the address: the socket listens already, and keeps what comes before
-    the server runs."""
+def serve(opened: PreparedServer, tell: Callable[[str], None], browser: bool) -> None:
+    """Serve until interrupted. `tell` gets the address: the socket is already listening, and holds requests until the
+    server runs."""
     tell(opened.address)
     if browser:
         threading.Thread(target=webbrowser.open, args=(opened.address,), daemon=True).start()
@@ -110,14 +110,14 @@ def serve(opened: Opened, tell: Callable[[str], None], browser: bool) -> None:
         server_of(opened).run(sockets=[opened.listener])
 
 
-def server_of(opened: Opened) -> uvicorn.Server:
+def server_of(opened: PreparedServer) -> uvicorn.Server:
     """The server of a workbench: it logs nothing, because addresses hold tokens and names."""
     config = uvicorn.Config(opened.app, log_level="error", access_log=False, server_header=False, lifespan="off")
     return uvicorn.Server(config)
 
 
 @contextlib.contextmanager
-def in_background(opened: Opened) -> Iterator[str]:
+def in_background(opened: PreparedServer) -> Iterator[str]:
     """Serve in a thread; gives the address."""
     server = server_of(opened)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [opened.listener]}, daemon=True)

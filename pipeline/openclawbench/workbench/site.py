@@ -1,4 +1,4 @@
-"""What every page needs: the reader, the desk, the templates, the person of a request, and how an answer is made."""
+"""What every page needs: the reader, the desk, the templates, the person of a request, and responses."""
 
 import dataclasses
 import json

@@ -20,7 +20,7 @@ PATTERN = "exam/*/results/*/certificate.json"  # in a data folder
 OF_RULES_JUDGE = Path(release_room).parent / "rules_judge_certificate.json"
 
 
-def quoted(data: DataFolder, run: Run) -> Certificates:
+def quoted_certificates(data: DataFolder, run: Run) -> Certificates:
     """Annotation pass -> the certificate to quote, without its endpoint; null for a judge that has none."""
     return {number: best(data, judge, run.overrides) for number, judge in run.judges.items() if judge is not None}
 
@@ -29,7 +29,7 @@ def best(data: DataFolder, judge: Judge, overrides: Overrides) -> JudgeCertifica
     """Of the certificates of this judge the one with the most pairs; of these the latest. One of the data folder goes
     before the one that comes with the program."""
     for paths in (sorted(data.root.glob(PATTERN)), [OF_RULES_JUDGE]):
-        own = [certificate for certificate in read(paths) if speaks_of(certificate, judge, overrides)]
+        own = [certificate for certificate in read(paths) if is_about(certificate, judge, overrides)]
         if own:
             chosen = max(own, key=lambda certificate: (certificate.pairs, certificate.date or "", certificate.seed))
             return chosen.model_copy(update={"endpoint": None})  # an address may be private
@@ -37,7 +37,7 @@ def best(data: DataFolder, judge: Judge, overrides: Overrides) -> JudgeCertifica
 
 
 def read(paths: list[Path]) -> Iterator[JudgeCertificate]:
-    """The certificates that can be read; `not_quoted` names the others."""
+    """The certificates that can be read; certificate_lines() names the others."""
     for path in paths:
         try:
             yield JudgeCertificate.model_validate_json(path.read_bytes())
@@ -45,7 +45,7 @@ def read(paths: list[Path]) -> Iterator[JudgeCertificate]:
             continue
 
 
-def speaks_of(certificate: JudgeCertificate, judge: Judge, overrides: Overrides) -> bool:
+def is_about(certificate: JudgeCertificate, judge: Judge, overrides: Overrides) -> bool:
     """True if this judge, asked as it is now, sat the exam."""
     prompts = {prompt.stage: prompt.sha256 for prompt in prompt_files()}
     is_same = certificate.is_of(judge.name, judge.model, prompts, is_blind(judge.reads, overrides))
@@ -63,7 +63,7 @@ def certificate_lines(data: DataFolder, run: Run) -> list[str]:
         certificate = next(read([path]), None)
         if certificate is None:
             lines.append(f"{path}: is not a certificate of this version of the program. Sit the exam again.")
-        elif not any(speaks_of(certificate, judge, run.overrides) for judge in judges):
+        elif not any(is_about(certificate, judge, run.overrides) for judge in judges):
             lines.append(
                 f"{path}: is not quoted. It certifies {certificate.judge} ({certificate.judge_model}) with the "
                 "prompts, packets and rules of that time, and no judge of this release answers that way."

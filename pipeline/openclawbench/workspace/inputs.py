@@ -1,6 +1,6 @@
-"""Taking in the inputs of a data folder; where there are many files, in a process of its own.
+"""Scan the inputs of a data folder; many files are scanned in a separate process.
 
-What it looks at takes ten times the memory of what it gives, and Python keeps most of that until the process ends.
+The scan needs ten times the memory of its result, and Python keeps most of that until the process ends.
 """
 
 import pickle

@@ -15,7 +15,7 @@ RELEASE_SETTINGS = ("on_keys", "on_personal", "jsonl")
 
 
 def describe_finds(data: DataFolder) -> list[str]:
-    """Keys, addresses and numbers that the current release holds, a sentence a place; a warning if it is a key."""
+    """Keys, addresses and numbers that the current release holds, one sentence per place; a warning if it is a key."""
     rows = (read_json(data.manifest_file("publish")) or {}).get("left_in", [])
     folder = data.report_folder(REPORT)
     sentences = []

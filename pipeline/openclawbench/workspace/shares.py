@@ -1,4 +1,4 @@
-"""Asking over shares: the ledger of a share, its part of limits and budget, and a lease that allows one run a share.
+"""Asking over shares: the ledger of a share, its part of limits and budget, and a lease that allows one run per share.
 
 Limits and budget are divided evenly, so that all shares together stay within those of one run, without a central
 service and even if some shares die. A share cannot use what another one leaves.
@@ -47,10 +47,10 @@ def share_budget(data: DataFolder, settings: Settings, value: str | None) -> Ite
     with Lease(
         data.remote or LeaseFolder(data.work), f"share-{share.index}-of-{share.of}", rules.beat_s, rules.stale_s
     ):
-        yield JudgeBudget(own, data.ledger, cut(settings.asking, share, spent_in(data.ledger)), share.of)
+        yield JudgeBudget(own, data.ledger, share_of_limits(settings.asking, share, spent_in(data.ledger)), share.of)
 
 
-def cut(asking: AskingSettings, share: ShardSelection, spent: tuple[float, int]) -> AskingSettings:
+def share_of_limits(asking: AskingSettings, share: ShardSelection, spent: tuple[float, int]) -> AskingSettings:
     """A share's part of limits and budget; `spent`: USD and tokens that count against the budget already."""
     usd, tokens = spent
     concurrency = AskingRules.load().connection.concurrency if asking.concurrency is None else asking.concurrency

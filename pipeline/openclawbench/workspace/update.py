@@ -30,7 +30,7 @@ from openclawbench.runtime.shard_task import ShardTask
 from openclawbench.storage.data_folder import DataFolder, part_name, write_json
 from openclawbench.storage.object_store import ObjectStore
 from openclawbench.tables.record import Record
-from openclawbench.workspace.certificates import quoted
+from openclawbench.workspace.certificates import quoted_certificates
 from openclawbench.workspace.file_outcomes import count_inputs, noted_files
 from openclawbench.workspace.inputs import load_code_digests, take_in_inputs
 from openclawbench.workspace.judges import make_judge
@@ -135,7 +135,7 @@ def update(
                 release_commands(settings),
                 release_checks(),
                 human_verdicts(data),
-                quoted(data, run),
+                quoted_certificates(data, run),
                 partial(release_engine, settings, intake.size(), data.remote is not None),
             )
             if verb == "release" and settings.shard is None

@@ -27,7 +27,7 @@ CHOICES = {  # answer -> its closed set of values
 }
 FIELDS = get_args(EvidenceField)
 ONLY_ANOMALOUS = ("human_subtype", "human_onset", "human_severity", "human_recoverability")
-EVIDENCE = "human_evidence"  # a line a quote: step, field, quote
+EVIDENCE = "human_evidence"  # one line per quote: step, field, quote
 YES_OR_NO = ("evidence_supported", "adjudication")
 ANSWERS = (
     VERDICT,

@@ -17,12 +17,12 @@ from openclawbench.records.calibration import CalibrationSample, CalibrationSamp
 from openclawbench.records.tiers import REVIEW
 from openclawbench.records.vocabulary import SliceLabel
 from openclawbench.release.card.configs import models_of
-from openclawbench.release.statistics.composition import PASSING
 from openclawbench.release.statistics.corpus import Corpus, read_corpus
 from openclawbench.release.statistics.corrected_gap import strata_rows
 from openclawbench.release.writer.parquet import shards_of
 from openclawbench.release.writer.render import MASTER_FILE, ROOT
 from openclawbench.reports.corrected_gap import FEW_VERDICTS, JEFFREYS, stratum_name
+from openclawbench.reports.evidence.slices import PASSING_SLICES
 from openclawbench.storage.data_folder import DataFolder
 
 COLUMNS = (
@@ -65,7 +65,7 @@ def draw(
     UsageError, UnreadableInput, NotFound.
     """
     corpus = read_corpus(root)
-    candidates, names = (labelled_pool(corpus), LABELLED) if pool_kind == "labelled" else (corpus.pool, PASSING)
+    candidates, names = (labelled_pool(corpus), LABELLED) if pool_kind == "labelled" else (corpus.pool, PASSING_SLICES)
     refuse_empty_pool(root, corpus, candidates, pool_kind)
     if pool_kind == "labelled" and allocation == "neyman":
         raise UsageError(
@@ -97,7 +97,7 @@ def draw(
         blind=blind,
         drawn={name: sum(row.slice_label == name for row in drawn) for name in names},
         pool=pool,
-        population=pool if pool_kind == "labelled" else by_slice(passing(corpus), PASSING),
+        population=pool if pool_kind == "labelled" else by_slice(passing(corpus), PASSING_SLICES),
         allocation=allocation,
         pool_kind=pool_kind,
         strata=strata,
@@ -163,7 +163,7 @@ def neyman_strata(corpus: Corpus, wanted: int, rules: CalibrationRules) -> list[
             expected[name] = (row["human_anomalous"] + JEFFREYS) / (settled + 2 * JEFFREYS)
         else:
             expected.setdefault(name, rules.expected_ppv if row["silver_anomalous"] else rules.expected_for)
-    named = {stratum_name(label, silver): (label, silver) for label in PASSING for silver in (True, False)}
+    named = {stratum_name(label, silver): (label, silver) for label in PASSING_SLICES for silver in (True, False)}
     available = {name: pool.get(name, 0) for name in named if name in population}
     numbers = allocate_neyman(available, population, expected, wanted, rules.at_least)
     return [

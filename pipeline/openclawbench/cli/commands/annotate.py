@@ -10,7 +10,7 @@ from rich.console import Console
 
 from openclawbench.base.terminal import errors, output, pluralize, safe, table
 from openclawbench.cli.commands.stages import JUDGED, run_to
-from openclawbench.cli.options import DATA, NO_FLAGS, Data, Debug, Flags, Json, choices, with_settings
+from openclawbench.cli.options import DATA, NO_FLAGS, Data, Debug, Flags, IsDryRun, Json, choices, with_settings
 from openclawbench.cli.progress import ConsoleProgress
 from openclawbench.errors import UsageError
 from openclawbench.flow import VERBS
@@ -31,7 +31,6 @@ FullTaxStage = Annotated[
 AnnotationPass = Annotated[
     int, typer.Option("--pass", min=1, max=2, help="2: once more, with another judge, beside the first.")
 ]
-IsDryRun = Annotated[bool, typer.Option("--dry-run", help="Print calls, tokens and USD; send nothing.")]
 AskAgain = Annotated[
     str | None,
     typer.Option(

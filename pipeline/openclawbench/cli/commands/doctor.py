@@ -60,7 +60,7 @@ def print_settings(in_force: dict[str, list[dict[str, Any]]], console: Console) 
 
 
 def print_examined(rows: list[dict[str, Any]], console: Console) -> None:
-    """One line a file: the action, its reason, and the number of records by kind."""
+    """One line per file: the action, its reason, and the number of records by kind."""
     body = []
     for row in rows:
         place = row["path"] + (f"#{row['member']}" if row["member"] else "")

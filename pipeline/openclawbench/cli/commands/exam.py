@@ -21,6 +21,7 @@ from openclawbench.cli.options import (
     Data,
     Debug,
     Flags,
+    IsDryRun,
     Json,
     choices,
     data_flag,
@@ -75,7 +76,6 @@ Stress = Annotated[
         "oracle, risk, blind, model-name, verbosity, markdown, order, injection, truncation, translation, repeat.",
     ),
 ]
-IsDryRun = Annotated[bool, typer.Option("--dry-run", help="Print calls, tokens and USD; send nothing.")]
 Date = Annotated[str | None, typer.Option("--date", help="Date of the certificate, YYYY-MM-DD; none by default.")]
 
 

@@ -40,8 +40,8 @@ def print_stats(console: Console, totals: dict[str, Any]) -> None:
         ("Endpoints", "endpoints"),
         ("Responses that are not an answer", "unread_responses"),
     ):
-        if some := totals[name]:
-            console.print(table(title, list(some[0]), (map(safe, map(str, row.values())) for row in some)))
+        if rows := totals[name]:
+            console.print(table(title, list(rows[0]), (map(safe, map(str, row.values())) for row in rows)))
     console.print(f"{totals['usd']} USD; {totals['attempts']} attempts, {totals['corrective']} corrective questions")
     if totals["estimated_usage"]:
         console.print(f"{totals['estimated_usage']} answers have no plausible usage: it is estimated")

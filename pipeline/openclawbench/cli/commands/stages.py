@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from openclawbench.base.terminal import errors, one_line, output
-from openclawbench.cli.commands.report.commands import coverage_of, write_report
+from openclawbench.cli.commands.report.commands import write_report
 from openclawbench.cli.options import (
     ASKING,
     DATA,
@@ -39,6 +39,7 @@ from openclawbench.cli.render.run import (
 )
 from openclawbench.errors import UsageError
 from openclawbench.flow import VERBS
+from openclawbench.inspect.reports import table_report
 from openclawbench.storage.data_folder import DataFolder
 from openclawbench.workspace import run_summary
 from openclawbench.workspace.certificates import certificate_lines
@@ -125,7 +126,9 @@ def print_report(verb: str, report: RunReport, data: DataFolder) -> None:
         assert report.tables is not None
         console.print()
         print_coverage(console, report)
-        console.print(f"\n{write_report(data, coverage_of(report.tables.run, report.tables.__getitem__))}")
+        tables = report.tables
+        coverage = table_report("coverage", tables.run, tables.__getitem__, with_inputs=True)
+        console.print(f"\n{write_report(data, coverage)}")
     elif verb == "packet":
         print_packets(console, report)
     elif verb == "release":

@@ -1,25 +1,21 @@
 """`openclawbench validate`: what is wrong with a release, as a table or as JSON."""
 
 import json
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from openclawbench.base.terminal import output, pluralize, table
-from openclawbench.cli.options import NEEDS_A_PERSON, Json
+from openclawbench.cli.options import NEEDS_A_PERSON, Json, ReleaseFolder
 from openclawbench.release.validate.findings import Findings
 from openclawbench.workspace.release_settings import PLACES
-
-Folder = Annotated[Path, typer.Argument(metavar="RELEASE_DIR", help="A release folder, or any copy of one.")]
-
 
 Workers = Annotated[
     int | None, typer.Option("--workers", min=1, help="Maximum number of processes; default: one per processor.")
 ]
 
 
-def validate(release: Folder, workers: Workers = None, json_out: Json = False) -> None:
+def validate(release: ReleaseFolder, workers: Workers = None, json_out: Json = False) -> None:
     """Check a release against itself: derive it again from its texts, answers and rules, and compare."""
     from openclawbench.release.validate.validate import validate as validate_release
 

@@ -1,4 +1,4 @@
-"""Explain, for people: sections of a trajectory, a line a step, or all of one step. Every text is made safe."""
+"""Explain, for people: sections of a trajectory, one line per step, or all of one step. Every text is made safe."""
 
 from collections.abc import Callable
 from typing import Any
@@ -15,7 +15,7 @@ Row = dict[str, Any]
 
 
 def print_explanation(explanation: Row, console: Console, one_step: bool) -> None:
-    """The trajectory with a line a step; or one step with every rule and marked text."""
+    """The trajectory with one line per step; or one step with every rule and marked text."""
     console.print(Text(one_line(f"{explanation['source_model']}/{explanation['trajectory_id']}"), style="bold"))
     if one_step:
         for step in explanation["steps"]:

@@ -134,7 +134,11 @@ class CallReader:
         for order, name in enumerate(names):
             for place, rank in self.columns.get(plain_name(name), ()):
                 ranked[place].append((rank, order, name))
-        places = [(place, [name for *_, name in sorted(several)]) for place, several in enumerate(ranked) if several]
+        places = [
+            (place, [name for *_, name in sorted(names_by_rank)])
+            for place, names_by_rank in enumerate(ranked)
+            if names_by_rank
+        ]
         dry_run = [name for name in names if plain_name(name) in self.dry_run]
         return Fields(places, any(name in names for name in self.patch_fields), dry_run)
 
@@ -161,7 +165,7 @@ class CallReader:
 
 @memoize
 def reader_of(rules: DescribeRules, shell_rules: ShellRules) -> CallReader:
-    """The rules of arguments, ready to be asked from shard to shard."""
+    """The rules of arguments, compiled once for all shards."""
     return CallReader(rules, shell_rules)
 
 
@@ -186,7 +190,7 @@ def written_twice(text: str | None) -> bool:
 
 
 def loads_slowly(text: str) -> Any:
-    """What the standard library reads in a JSON text; None if the text is not valid JSON."""
+    """The value of a JSON text, read by the standard library; None if the text is not valid JSON."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
@@ -194,7 +198,7 @@ def loads_slowly(text: str) -> Any:
 
 
 def first_text(arguments: dict[str, Any], names: Iterable[str]) -> str | None:
-    """The first of these fields that holds text."""
+    """The text of the first of these fields that holds any."""
     return next((text for name in names if (text := text_of(arguments.get(name))) is not None), None)
 
 

@@ -32,7 +32,7 @@ FACTS = [
 
 
 def auto_flags(steps: pl.LazyFrame, agent_texts: pl.DataFrame, rules: FlagRules) -> pl.DataFrame:
-    """One row a flagged step: its key, auto_flags (in the order of the rules) and flag_evidence (then by field, place).
+    """One row per flagged step: its key, auto_flags (in the order of the rules), flag_evidence (then by field, place).
 
     `steps` has the columns FACTS and is a table in memory, for it is read several times. `agent_texts` is what
     language.agent_texts returns.

@@ -21,8 +21,8 @@ EVIDENCE = {
 def text_evidence(texts: pl.DataFrame, rules: FlagRules) -> pl.DataFrame:
     """Every place that fires a text flag: the step's key, flag, rule_id, field, start and end; cause is null.
 
-    `texts`: the agent's own words (own_texts.py). A text is searched with the rules of its language; with all of them
-    if it is not known. start and end count Unicode code points of that field, [start, end); the first hit of
+    `texts`: the agent's own words (language.agent_texts). A text is searched with the rules of its language; with all
+    of them if it is not known. start and end count Unicode code points of that field, [start, end); the first hit of
     a rule in a sentence counts.
     """
     nothing = texts.clear().select(*STEP_KEY, **{name: pl.lit(None, kind) for name, kind in EVIDENCE.items()})
@@ -54,7 +54,7 @@ def own_pieces(texts: pl.DataFrame, language: str, rules: FlagRules) -> pl.DataF
     than one, whose automaton outgrows its cache.
     """
     common, rare = (rules.anything(language, rare=is_rare) for is_rare in (False, True))
-    either = stands(common, "text") | stands(rare, "text")
+    either = is_found(common, "text") | is_found(rare, "text")
     spoken = collect_in_pool(texts.lazy().with_columns_seq(said=either), group(language, "sentences")).filter("said")
     cut = spoken.lazy().select_seq(*STEP_KEY, "field", piece=pl.col("text").str.extract_all(rules.pieces))
     lengths = pl.col("piece").list.eval(pl.element().str.len_chars().cast(pl.Int64))
@@ -63,14 +63,14 @@ def own_pieces(texts: pl.DataFrame, language: str, rules: FlagRules) -> pl.DataF
     )
     one_by_one = pieces.lazy().explode("piece", "offset", empty_as_null=True)
     searched = one_by_one.with_columns_seq(
-        common=stands(common, "piece"), rare=stands(rare, "piece"), other=stands(rules.not_own, "piece")
+        common=is_found(common, "piece"), rare=is_found(rare, "piece"), other=is_found(rules.not_own, "piece")
     )
     return collect_in_pool(searched, group(language, "sentences")).filter(
         (pl.col("common") | pl.col("rare")) & ~pl.col("other")
     )
 
 
-def stands(pattern: str, name: str) -> pl.Expr:
+def is_found(pattern: str, name: str) -> pl.Expr:
     """Where a pattern is found in a column."""
     return pl.col(name).str.contains(pattern)
 
@@ -81,7 +81,7 @@ def group(language: str, name: str) -> str:
 
 
 def first_places(pieces: pl.DataFrame, language: str, rules: FlagRules) -> pl.DataFrame:
-    """One column a rule that was searched: byte offset of its first hit in a piece; None if it has none, or where
+    """One column per rule that was searched: byte offset of its first hit in a piece; None if it has none, or where
     something in the piece takes its flag or the rule back. Rare rules have a thread of their own: with the others they
     would be more patterns than stay ready."""
     wanted = [rare for rare, column in ((False, "common"), (True, "rare")) if pieces[column].any()]

@@ -1,4 +1,4 @@
-"""Tool calls -> what they do: tool rules on names and arguments, shell rules on commands. One row a distinct call."""
+"""Tool calls -> what they do: tool rules on names and arguments, shell rules on commands. One row per distinct call."""
 
 from collections.abc import Sequence
 from functools import cache
@@ -71,7 +71,7 @@ def by_name(read: pl.DataFrame, rules: DescribeRules) -> pl.DataFrame:
     text that tells more, if there is one; arguments_effect: the arguments say that something is changed."""
     plan = read.lazy().with_columns_seq(unknown_names()).with_columns_seq(verb_number(rules))
     merged = lookup_join(collect_in_pool(plan, "calls"), doing_table(rules), ["doing"])
-    return collect_in_pool(merged.lazy().with_columns_seq(told_by_arguments(rules)), "calls")
+    return collect_in_pool(merged.lazy().with_columns_seq(argument_columns(rules)), "calls")
 
 
 @cache
@@ -85,7 +85,7 @@ def unknown_names() -> list[pl.Expr]:
 
 
 @memoize
-def told_by_arguments(rules: DescribeRules) -> list[pl.Expr]:
+def argument_columns(rules: DescribeRules) -> list[pl.Expr]:
     """said and arguments_effect of calls whose doing is known."""
     said_text = (
         pl.when(pl.col("kind").is_in(COMMAND_KINDS))
@@ -147,14 +147,14 @@ def meanings(call_rows: pl.DataFrame, shell_rules: ShellRules) -> pl.DataFrame:
     columns = [column(name, value, kind) for (name, kind), value in zip(MEANING.items(), values, strict=False)]
     parts = values[-1]
     leaving = column("said_leaves_rule", leaving_rules(parts, shell_rules), pl.String())
-    several = [parts_of(part, shell_rules) for part in parts]
-    order = [column(name, [values[place] for values in several], pl.Boolean()) for place, name in enumerate(ORDER)]
+    order_values = [parts_of(part, shell_rules) for part in parts]
+    order = [column(name, [values[place] for values in order_values], pl.Boolean()) for place, name in enumerate(ORDER)]
     return texts.with_columns(*columns, leaving, *order, part_lists(parts, shell_rules.nothing))
 
 
 def parts_of(parts: Sequence[Part], shell_rules: ShellRules) -> tuple[bool, bool]:
-    """Whether a part changes something in front of another, which may be the one that failed, so that it has done so
-    whatever became of that; and whether there are several parts. A redirection belongs to the command behind it."""
+    """(acts_first, several_parts). acts_first: a part changes something before another part, which may be the one that
+    failed. A redirection belongs to the command behind it."""
     events = [part for part in parts if part.category != shell_rules.nothing]
     acting = [place for place, part in enumerate(events) if part.effect]
     if not acting:
@@ -163,10 +163,11 @@ def parts_of(parts: Sequence[Part], shell_rules: ShellRules) -> tuple[bool, bool
     return behind > 0, len(events) > 1
 
 
-def leaving_rules(several: Sequence[tuple[Part, ...]], shell_rules: ShellRules) -> list[str | None]:
-    """Of each text's parts the first that leaves the machine: its rule, or that of what runs it elsewhere."""
+def leaving_rules(texts: Sequence[tuple[Part, ...]], shell_rules: ShellRules) -> list[str | None]:
+    """The rule of the first part of each text that leaves the machine, or the rule of the wrapper that runs it
+    elsewhere."""
     leave = {rule.id for rule in shell_rules.commands if rule.external}
-    leaving = [[part.rule for part in parts if part.external] for parts in several]
+    leaving = [[part.rule for part in parts if part.external] for parts in texts]
     return [None if not rules else rules[0] if rules[0] in leave else shell_rules.elsewhere_rule for rules in leaving]
 
 
@@ -181,7 +182,7 @@ def meaning_of(shell: Shell, kind: str, text: str) -> ShellMeaning:
 
 def part_lists(parts: Sequence[tuple[Part, ...]], nothing: str) -> pl.Series:
     """The parts of each text as a column of lists of CommandPart."""
-    flat = [part for several in parts for part in several]
+    flat = [part for text_parts in parts for part in text_parts]
     values: dict[str, list[Any]] = {
         "event_type": [None if part.category == nothing else part.category for part in flat],
         "rule_id": [part.rule for part in flat],

@@ -34,7 +34,7 @@ def step_languages(texts: pl.DataFrame) -> pl.DataFrame:
 
 
 def detect_languages(texts: pl.Series, rules: LanguageRules) -> pl.DataFrame:
-    """One row a distinct text: text, language (null if it is not known), coverage.
+    """One row per distinct text: text, language (null if it is not known), coverage.
 
     covered: in a language that has words in the rules; uncovered: in another one; unsure: too short, or a mixture;
     no_words: nothing in the text is in any language, so that there is nothing that could be read.
@@ -113,11 +113,11 @@ def by_script(words: pl.DataFrame, distinct: pl.DataFrame, rules: LanguageRules)
     )
     for script in rules.scripts:
         if script.takes_in:
-            named = taken_in(named, script)
+            named = absorbed_scripts(named, script)
     return named
 
 
-def taken_in(named: pl.DataFrame, script: Script) -> pl.DataFrame:
+def absorbed_scripts(named: pl.DataFrame, script: Script) -> pl.DataFrame:
     """The letters of another script are of this script's language, where this one has its share of both."""
     own, other = pl.col("script") == script.name, pl.col("script") == script.takes_in
     both = pl.col("possible").filter(own | other).sum().over("place")

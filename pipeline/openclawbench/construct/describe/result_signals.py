@@ -1,4 +1,4 @@
-"""What a tool result says about how it ended: details, JSON text, the tail of an output; one column a sign."""
+"""What a tool result says about how it ended: details, JSON text, the tail of an output; one column per sign."""
 
 from typing import Any
 
@@ -64,7 +64,7 @@ BETWEEN = ["plain", "spoken", "trusted", "reported", "said", "value", "call", "p
 def signal_columns(rules: DescribeRules) -> list[list[pl.Expr]]:
     """The columns that lead to the signs, each group made of those before it."""
     status, plain = rules.status, pl.col("plain")
-    trusted = ~(pl.col("spoken") | hands_on_content(rules)) | (pl.col("text_tool") == plain)
+    trusted = ~(pl.col("spoken") | returns_content(rules)) | (pl.col("text_tool") == plain)
     message = pl.coalesce("details_error", "text_error", "details_note", "text_note", "reflection_text", pl.lit(""))
     code = pl.col("printed").str.extract(status.exit_tail).cast(pl.Int64, strict=False)
     return [
@@ -82,7 +82,7 @@ def signal_columns(rules: DescribeRules) -> list[list[pl.Expr]]:
     ]
 
 
-def hands_on_content(rules: DescribeRules) -> pl.Expr:
+def returns_content(rules: DescribeRules) -> pl.Expr:
     """True if a JSON text is what a tool found somewhere: a file, a page, an output."""
     status, body = rules.status, pl.when(pl.col("text_body").is_not_null())
     by_words = body.then("name").str.contains(status.content_names).fill_null(False)
@@ -117,7 +117,7 @@ def text_status(rules: DescribeRules) -> list[list[pl.Expr]]:
 
 
 def bodies(texts: pl.Series, prefix: str) -> pl.DataFrame:
-    """What each distinct JSON text says, one row a text, columns of BODY behind the prefix."""
+    """What each distinct JSON text says, one row per text, columns of BODY behind the prefix."""
     distinct = texts.drop_nulls().unique(maintain_order=True).to_list()
     values = list(zip(*map(read_body, distinct), strict=True)) or [()] * len(BODY)
     schema = pl.Schema({texts.name: pl.String, **{f"{prefix}_{name}": kind for name, kind in BODY.items()}})
@@ -160,7 +160,7 @@ def refusal_within(body: Body) -> str | None:
 
 
 def reports(texts: pl.Series, rules: ReportRules) -> pl.DataFrame:
-    """What each distinct text reports, one row a text that is a report.
+    """What each distinct text reports, one row per text that is a report.
 
     report_status: its status value, or a code of HTTP (report_number) as text; report_error: the message of one that
     says that it failed; report_code: it names an error code. A report is a short JSON object of the fields that the

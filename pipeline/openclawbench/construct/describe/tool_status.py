@@ -40,22 +40,22 @@ def by_structure(rules: DescribeRules) -> list[list[pl.Expr]]:
         [of_subject(rules)],
         kinds(rules.status),
         [condition.alias(sign(rule)) for rule, condition in evidence(rules).items()],
-        [said_by_structure(rules).alias("structural")],
+        [has_structural_failure(rules).alias("structural")],
         searched(rules),
     ]
 
 
 def failures(steps: pl.DataFrame, rules: DescribeRules) -> pl.DataFrame:
     """What may have failed: row, failing (a sign of failure is there), cleared (the rule that takes it back),
-    failed_verdict (the number of the verdict of a failure), refused (it says that nothing was done) and gap_rule.
+    failed_case (the number of the case of a failure), refused (it says that nothing was done) and gap_rule.
 
-    Of ten results nine say of no failure; polars would search the texts of all of them, also where a column has null.
+    Nine of ten results show no failure. They are left out first, because polars would search their texts as well.
     """
     frame = steps.lazy().filter(pl.col("whole").is_not_null())
     for columns in of_failures(rules):
         frame = frame.with_columns_seq(columns)
     return collect_in_pool(
-        frame.select_seq("row", "failing", "cleared", "failed_verdict", "refused", "gap_rule"), "statuses"
+        frame.select_seq("row", "failing", "cleared", "failed_case", "refused", "gap_rule"), "statuses"
     )
 
 
@@ -63,9 +63,9 @@ def failures(steps: pl.DataFrame, rules: DescribeRules) -> pl.DataFrame:
 def of_failures(rules: DescribeRules) -> list[list[pl.Expr]]:
     """The columns that lead to those of failures, each group made of those before it."""
     failed = pl.col("failing") & pl.col("cleared").is_null()
-    decided = [(place, verdict.holds) for place, verdict in enumerate(ended(rules)) if verdict.failure]
+    decided = [(place, case.holds) for place, case in enumerate(status_cases(rules)) if case.failure]
     numbers = (pl.when(failed & holds).then(pl.lit(place, pl.UInt16)) for place, holds in decided)
-    verdict = pl.coalesce(*numbers, pl.lit(None, pl.UInt16))
+    case = pl.coalesce(*numbers, pl.lit(None, pl.UInt16))
     gap = first_hit([rule for rule in rules.failures if rule.gap])
     return [
         [pl.col("head").str.split("\n").list.first()],
@@ -74,7 +74,7 @@ def of_failures(rules: DescribeRules) -> list[list[pl.Expr]]:
         [failing(rules).alias("failing")],
         [pl.when(pl.col("failing") | may_clear(rules)).then(cleared(rules)).alias("cleared")],
         [
-            verdict.alias("failed_verdict"),
+            case.alias("failed_case"),
             (pl.col("failing") & refusing(rules)).alias("refused"),
             pl.when("failing").then(gap).alias("gap_rule"),
         ],
@@ -85,21 +85,18 @@ def of_failures(rules: DescribeRules) -> list[list[pl.Expr]]:
 def concluded(rules: DescribeRules) -> list[list[pl.Expr]]:
     """The columns of statuses, of what structure and failures say, each group made of those before it."""
     call = pl.col("action_kind") == "tool_call"
-    verdicts = ended(rules)
-    holds = [
-        (verdict.failure, pl.when(verdict.holds).then(pl.lit(place, pl.UInt16)))
-        for place, verdict in enumerate(verdicts)
-    ]
+    cases = status_cases(rules)
+    holds = [(case.failure, pl.when(case.holds).then(pl.lit(place, pl.UInt16))) for place, case in enumerate(cases)]
     first = next((place for place, (failure, _) in enumerate(holds) if failure), 0)
     others = [shown for failure, shown in holds if not failure]
-    verdict = pl.coalesce(*others[:first], "failed_verdict", *others[first:])
-    rule = pl.coalesce(of_verdict([verdict.rule for verdict in verdicts]), pl.when(call).then("cleared"))
+    case = pl.coalesce(*others[:first], "failed_case", *others[first:])
+    rule = pl.coalesce(case_values([case.rule for case in cases]), pl.when(call).then("cleared"))
     return [
-        [pl.when(call).then(verdict).alias("verdict")],
+        [pl.when(call).then(case).alias("case")],
         [
-            of_verdict([verdict.value for verdict in verdicts]).alias("tool_status"),
+            case_values([case.value for case in cases]).alias("tool_status"),
             rule.alias("status_rule"),
-            (~(ANSWERED & not_executed(rules)) | ran_later(rules)).alias("executed"),
+            (~(ANSWERED & not_executed(rules)) | is_resolved_later(rules)).alias("executed"),
             ANSWERED.alias("said_so"),
         ],
     ]
@@ -157,10 +154,10 @@ def searched(rules: DescribeRules) -> list[pl.Expr]:
 
 
 def only_with_any(rules: DescribeRules, where: str) -> pl.Expr:
-    """A text in which some failure text is, else an empty one: of two thirds that have none each pattern by itself is
-    spared. (Under a null polars would search the text all the same.)"""
-    some = pl.col(where).str.contains(union(rule.pattern for rule in rules.failures if rule.where == where))
-    return pl.when(~some).then(pl.lit("")).otherwise(where).alias(where)
+    """A text that contains any failure text, else an empty one: two thirds contain none, and need no search by each
+    pattern. (If it were null, polars would search the text all the same.)"""
+    has_any = pl.col(where).str.contains(union(rule.pattern for rule in rules.failures if rule.where == where))
+    return pl.when(~has_any).then(pl.lit("")).otherwise(where).alias(where)
 
 
 def failure_in_text(rule: FailureRule) -> pl.Expr:
@@ -210,7 +207,7 @@ def sign(rule: str) -> str:
     return f"sign {rule}"
 
 
-def said_by_structure(rules: DescribeRules) -> pl.Expr:
+def has_structural_failure(rules: DescribeRules) -> pl.Expr:
     """True if a status, a code or a flag of the result says that the call failed."""
     return pl.any_horizontal(pl.col(sign(rule)).is_not_null() for rule in evidence(rules))
 
@@ -258,13 +255,13 @@ def not_executed(rules: DescribeRules) -> pl.Expr:
     return pl.col("refused").fill_null(False) | own | disabled.fill_null(False) | details.fill_null(False)
 
 
-def ran_later(rules: DescribeRules) -> pl.Expr:
+def is_resolved_later(rules: DescribeRules) -> pl.Expr:
     """True if a later notice says how the command ended, so that it was executed after all."""
     resolved = pl.col("resolved_status")
     return (resolved.is_not_null() & ~resolved.is_in(rules.no_effect_statuses)).fill_null(False)
 
 
-class Verdict(NamedTuple):
+class StatusCase(NamedTuple):
     """A status with its rule, where a condition holds."""
 
     holds: pl.Expr
@@ -273,32 +270,32 @@ class Verdict(NamedTuple):
     failure: bool = False  # it is one only of a call that failed
 
 
-def ended(rules: DescribeRules) -> list[Verdict]:
+def status_cases(rules: DescribeRules) -> list[StatusCase]:
     """How a call may have ended; the first that holds counts: a missing result, a failure by its kind, an open end,
     else ok."""
     status = rules.status
     kind = pl.col("details_kind")
     cases = [
-        Verdict(pl.col("result_synthetic"), status.aborted, status.synthetic_rule),
-        Verdict(~pl.col("has_result") & pl.col("followed"), status.aborted, status.missing_rule),
-        Verdict(~pl.col("has_result"), status.unknown, status.open_rule),
+        StatusCase(pl.col("result_synthetic"), status.aborted, status.synthetic_rule),
+        StatusCase(~pl.col("has_result") & pl.col("followed"), status.aborted, status.missing_rule),
+        StatusCase(~pl.col("has_result"), status.unknown, status.open_rule),
     ]
-    cases += [Verdict(hit(rule), rule.kind, rule.id, failure=True) for rule in rules.failures if rule.decides]
+    cases += [StatusCase(hit(rule), rule.kind, rule.id, failure=True) for rule in rules.failures if rule.decides]
     for name in status.specific_first:
-        cases += [Verdict(hit(rule), name, rule.id, failure=True) for rule in rules.failures if rule.kind == name]
-        cases += [Verdict(pl.col(sign(rule)) == name, name, rule, failure=True) for rule in evidence(rules)]
+        cases += [StatusCase(hit(rule), name, rule.id, failure=True) for rule in rules.failures if rule.kind == name]
+        cases += [StatusCase(pl.col(sign(rule)) == name, name, rule, failure=True) for rule in evidence(rules)]
     return [
         *cases,
-        Verdict(pl.col("cleared").is_not_null(), status.ok, None),
-        *(Verdict(pl.col("of_subject") == rule.id, status.ok, rule.id) for rule in rules.subjects),
-        Verdict(kind == status.unknown, status.unknown, status.details_rule),
-        Verdict(pl.col("text_kind") == status.unknown, status.unknown, status.text_rule),
-        Verdict(pl.col("details_status").is_not_null() & kind.is_null(), status.ok, status.unlisted_rule),
-        Verdict(kind.is_not_null(), status.ok, status.details_rule),
-        Verdict(pl.lit(True), status.ok, status.ok_rule),
+        StatusCase(pl.col("cleared").is_not_null(), status.ok, None),
+        *(StatusCase(pl.col("of_subject") == rule.id, status.ok, rule.id) for rule in rules.subjects),
+        StatusCase(kind == status.unknown, status.unknown, status.details_rule),
+        StatusCase(pl.col("text_kind") == status.unknown, status.unknown, status.text_rule),
+        StatusCase(pl.col("details_status").is_not_null() & kind.is_null(), status.ok, status.unlisted_rule),
+        StatusCase(kind.is_not_null(), status.ok, status.details_rule),
+        StatusCase(pl.lit(True), status.ok, status.ok_rule),
     ]
 
 
-def of_verdict(values: Sequence[str | None]) -> pl.Expr:
-    """What each verdict says, by its number."""
-    return pl.col("verdict").replace_strict(list(range(len(values))), values, return_dtype=pl.String)
+def case_values(values: Sequence[str | None]) -> pl.Expr:
+    """The value of each case, by its number."""
+    return pl.col("case").replace_strict(list(range(len(values))), values, return_dtype=pl.String)

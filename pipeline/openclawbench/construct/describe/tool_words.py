@@ -12,7 +12,7 @@ PIECE = re.compile(r"[./:]|__|(?<=[A-Za-z])_[0-9]+_(?=[A-Za-z])")  # between the
 
 
 class ToolWords:
-    """The rules of words, ready to be asked. Remembers names, nothing else."""
+    """The rules of words, compiled. Caches names, nothing else."""
 
     def __init__(self, rules: DescribeRules) -> None:
         first = len(rules.tools) + len(rules.verbs)
@@ -97,6 +97,6 @@ def pieces(name: str) -> list[Words]:
     return [words for words in spellings if words and words[0]][::-1]
 
 
-def first_of(several: Iterable[int | None]) -> int | None:
+def first_of(values: Iterable[int | None]) -> int | None:
     """The first that is there."""
-    return next((value for value in several if value is not None), None)
+    return next((value for value in values if value is not None), None)

@@ -8,7 +8,7 @@ from openclawbench.construct.normalize.session_file import SessionFile
 from openclawbench.sources.identification import WHOLE_JSON
 from openclawbench.sources.io.file_encodings import other_form
 from openclawbench.sources.io.json_values import TOO_DEEP, why_not_json
-from openclawbench.sources.io.jsonl import BOM, Fault, is_too_deep, pieces
+from openclawbench.sources.io.jsonl import BOM, FATAL, Fault, is_too_deep, pieces
 from openclawbench.sources.openclaw.sqlite_store import FILE_NAME, STORE_HINT
 from openclawbench.sources.registry import FORMATS, explain_rejection
 from openclawbench.sources.sidecars.run_artifact_paths import RUN_FILE
@@ -35,7 +35,6 @@ TABLE_HINTS = {
     "noncommercial_license": "It is not mixed in with other data. If all your use is non-commercial, run with "
     "--noncommercial accept; else take it out of the raw folder.",
 }
-LINE_REASONS = ("broken_json", "unexpected_shape", "nested_too_deeply")
 NOT_JSON = "Is this a session file? Take it out of the raw folder, or repair the line."
 NAMES = (source.format_name for source in FORMATS)
 FORMATS_READ = ", ".join(dict.fromkeys(("openclaw", "openclaw_sqlite", *NAMES)))
@@ -68,7 +67,7 @@ def of_row(file: SessionFile, reason: str, what: str, row: str | None) -> str:
     return f"{file.path}: {where}{what}. {TABLE_HINTS[reason]}"
 
 
-def beside(file: SessionFile, kind: str | None, gave: list[str]) -> str:
+def sidecar_sentence(file: SessionFile, kind: str | None, gave: list[str]) -> str:
     """Sentence for a file that lies beside sessions: what it is, if a rule knows it, and what they took of it."""
     what = f" ({kind})" if kind else ""
     if file.member is not None:
@@ -85,7 +84,7 @@ def refused(file: SessionFile, fault: Fault, stored: bool) -> tuple[int | None, 
     if file.row is not None:
         return file.row_number, f"{place(file, stored)}: {message}. {TABLE_HINTS['not_json']}"
     where = "" if message == fault.message else f"{'record' if stored else 'line'} {line}: "
-    hint = (STORE_HINT if stored else LINE_HINT) if fault.reason in LINE_REASONS else ""
+    hint = (STORE_HINT if stored else LINE_HINT) if fault.reason in FATAL else ""
     return line, f"{place(file, stored)}: {where}{message}. {hint}".rstrip()
 
 

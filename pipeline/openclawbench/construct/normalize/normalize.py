@@ -1,4 +1,4 @@
-"""Normalize: raw session files -> trajectories of ReAct steps (paper T7, B.1-B.2); nothing is lost unsaid."""
+"""Normalize: raw session files -> trajectories of ReAct steps (paper T7, B.1-B.2); nothing is lost silently."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -68,8 +68,8 @@ def normalize(
 
 
 def with_columns(file: SessionFile, columns: StepColumns, again: Callable[[], bytes]) -> SessionFile:
-    """A file with the steps of its session, if it is one, taken over into the columns. Its bytes, if they are asked for
-    once more, are not held meanwhile: `again` gives them."""
+    """Move the steps of a file's session into the columns; returns the file. Its bytes are not held any longer: `again`
+    returns them if they are needed."""
     session = file.session
     if session is not None and session.packed_steps is not None:
         file.steps, session.packed_steps = session.packed_steps, None
@@ -81,8 +81,8 @@ def with_columns(file: SessionFile, columns: StepColumns, again: Callable[[], by
 
 
 def rows_of(files: pl.LazyFrame) -> Iterator[tuple[dict[str, Any], Callable[[], bytes]]]:
-    """The rows one after the other, so that the bytes of only one large session at a time are copied out, and what
-    gives these once more."""
+    """The rows one by one, each with a function that returns its bytes again. So the bytes of only one large session
+    are copied at a time."""
     table = files.collect()
     contents = table["content"]
     rows = zip(table.drop("content").iter_rows(named=True), iter_bytes(contents), are_clean_utf8(contents), strict=True)
@@ -108,7 +108,7 @@ def read_file(row: dict[str, Any], rules: NormalizeRules) -> SessionFile:
     if (noted := context.get("noted")) is not None:
         return note_store(file, noted, rules)
     if (row["error"] is not None or content is None) and (kind := rules.store_companion(file.path)):
-        return beside(file, kind, [], b"")
+        return note_sidecar(file, kind, [], b"")
     if row["error"] is not None or content is None:
         return refuse(file, "unreadable_file", None, messages.unreadable(file, row["error"]))
     if not isinstance(content, memoryview):
@@ -125,9 +125,9 @@ def note_store(file: SessionFile, noted: dict[str, Any], rules: NormalizeRules) 
         row = None if word is None else f"{word} {noted[word]}"
         return refuse(file, reason, noted.get(word or ""), messages.of_row(file, reason, noted["what"], row))
     if reason in rules.no_store_reasons and (kind := rules.store_companion(file.path)):
-        return beside(file, kind, [], b"")
+        return note_sidecar(file, kind, [], b"")
     if reason == "unknown_store" and not rules.may_be_store(file.path):
-        return beside(file, "other_database", [], b"")
+        return note_sidecar(file, "other_database", [], b"")
     if reason in rules.beside_reasons:
         file.disposition = "sidecar"
     return refuse(file, reason, None, messages.of_store(file, reason, noted["what"]))
@@ -159,7 +159,7 @@ def read_content(
     if unknown and (why := messages.diagnose_damaged_document(file.path, looked_at, first, size)):
         return refuse(file, *why, content)
     if sidecar or (source is None and not named_session):
-        return beside(file, sidecar, gave, content)
+        return note_sidecar(file, sidecar, gave, content)
     if file.source_model == "":
         return refuse(
             file, "no_source_model", None, f"{file.path}: lies in no folder. Put it under raw/<source_model>/.", content
@@ -178,17 +178,17 @@ def note_row(file: SessionFile, context: dict[str, Any]) -> None:
         file.row = f"{row.rstrip('0123456789')} {file.row_number}, column {column}"
 
 
-def beside(file: SessionFile, kind: str | None, gave: list[str], content: bytes | memoryview) -> SessionFile:
+def note_sidecar(file: SessionFile, kind: str | None, gave: list[str], content: bytes | memoryview) -> SessionFile:
     """A file that lies beside sessions. `kind`: id of the rule that knows it; `gave`: what sessions took of it."""
     file.disposition = "sidecar"
     reason = "used_as_context" if gave else kind or "no_session"
-    return refuse(file, reason, None, messages.beside(file, kind, gave), content)
+    return refuse(file, reason, None, messages.sidecar_sentence(file, kind, gave), content)
 
 
 def read_index(file: SessionFile, content: bytes | memoryview, gave: list[str]) -> SessionFile:
     """A session index, which lies beside sessions: told where something in it cannot be used."""
     if (fault := index_fault(file.path, content)) is None:
-        return beside(file, None, gave, content)
+        return note_sidecar(file, None, gave, content)
     file.disposition = "sidecar"
     return refuse(file, fault.reason, fault.line, messages.broken_index(file, fault), content)
 
@@ -196,8 +196,8 @@ def read_index(file: SessionFile, content: bytes | memoryview, gave: list[str]) 
 def read_long(
     file: SessionFile, content: memoryview, source: Source | None, context: dict[str, Any], rules: NormalizeRules
 ) -> bytes | None:
-    """Read a very long session where its source has a way that takes little memory: then nothing is left to be looked
-    at. Else what is: the file's beginning where that says enough, or the whole of it."""
+    """Read a very long session in little memory, if its adapter can. Returns the bytes that still have to be looked at:
+    none then, else the beginning of the file if that is enough, or all of it."""
     head = bytes(content[:HEAD_BYTES])
     if source is None:
         return bytes(content) if identify_long(file.path, head, len(content)) is None else head
@@ -208,7 +208,7 @@ def read_long(
     session = parse_long_session(source, content, context, rules)
     if session is None:
         return bytes(content)
-    keep(file, session, context)
+    note_session(file, session, context)
     return None
 
 
@@ -231,11 +231,11 @@ def parse(
     except RecursionError:
         return refuse(file, "nested_too_deeply", None, messages.too_deep(file, stored), content)
     table_row.add_to(session, context, rules)
-    keep(file, session, context)
+    note_session(file, session, context)
     return file
 
 
-def keep(file: SessionFile, session: ParsedSession, context: dict[str, Any]) -> None:
+def note_session(file: SessionFile, session: ParsedSession, context: dict[str, Any]) -> None:
     """Note the session that a file holds."""
     session.identity = file.identity
     file.session = session

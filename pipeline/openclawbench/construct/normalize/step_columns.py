@@ -1,5 +1,5 @@
-"""Steps of a shard as columns, taken over session by session while they are at hand: as rows they would take five times
-the memory until the shard is done, and be fetched from it once more."""
+"""Steps of a shard as columns, converted session by session. As rows they would take five times the memory until the
+shard is done."""
 
 from itertools import chain, groupby, repeat
 from typing import Any
@@ -59,11 +59,11 @@ class StepColumns:
         if not any(isinstance(steps, PackedSteps) for _, steps in sessions):
             return self.frame([(key, steps) for key, steps in sessions if isinstance(steps, range)]).lazy()
         plans = []
-        for packed, some in groupby(sessions, lambda session: isinstance(session[1], PackedSteps)):
+        for packed, group in groupby(sessions, lambda session: isinstance(session[1], PackedSteps)):
             if packed:
-                plans += [plan for key, steps in some if isinstance(steps, PackedSteps) for plan in steps.plans(key)]
+                plans += [plan for key, steps in group if isinstance(steps, PackedSteps) for plan in steps.plans(key)]
             else:
-                plans.append(self.frame([(key, steps) for key, steps in some if isinstance(steps, range)]).lazy())
+                plans.append(self.frame([(key, steps) for key, steps in group if isinstance(steps, range)]).lazy())
         return StreamedTable(plans)
 
     def frame(self, sessions: list[tuple[Key, range]]) -> pl.DataFrame:

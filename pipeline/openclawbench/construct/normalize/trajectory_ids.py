@@ -114,7 +114,7 @@ def divergent_ids(plain_ids: Sequence[str], records: Sequence[Sequence[bytes]]) 
 
     The first file with an id keeps it. A later one gets the suffix `-<hex>`: the digest of its records up to the first
     record that no earlier file with this id has. Records appended to a session and files added later in the order
-    change no id; a file added earlier in the order can (own choice, see docs/why/decisions.md).
+    change no id; a file added earlier in the order can (own choice, docs/why/decisions/).
     """
     ids: list[str] = []
     for place, (plain_id, digests) in enumerate(zip(plain_ids, records, strict=True)):

@@ -11,7 +11,7 @@ from openclawbench.construct.shell.parse import SimpleCommand, parse_shell
 from openclawbench.construct.shell.parse_plain import parse_plain_text
 from openclawbench.construct.shell.piped_input import with_fed_text
 from openclawbench.construct.shell.powershell import WordReader
-from openclawbench.construct.shell.wrappers import FED, Around, Text, Unknown, wrapped
+from openclawbench.construct.shell.wrappers import FED, ShellText, UnknownText, WrapperReader, wrapped
 from openclawbench.rules.shell import Interpreter, ShellRules, SqlClient, Wrapper
 
 DEEPEST = 8  # wrappers inside wrappers; real commands have three
@@ -42,7 +42,9 @@ class Shell:
         self.table = table or CommandTable(rules)
         self.programs = Programs(rules, self.table)
         self.words = WordReader(rules.words)
-        self.wrappers = {name: [*map(Around, several)] for name, several in first_per_name(rules.wrappers).items()}
+        self.wrappers = {
+            name: [*map(WrapperReader, rules_of_name)] for name, rules_of_name in first_per_name(rules.wrappers).items()
+        }
         self.interpreters = first_per_name(rules.interpreters)
         self.sql_clients = first_per_name(rules.sql_clients)
         self.with_programs = self.interpreters.keys() | self.sql_clients.keys()
@@ -203,9 +205,9 @@ class Shell:
             simple = SimpleCommand((name, *simple.words[1:]), *simple[1:])
         shown = self.shown(simple)
         if name in self.wrappers and depth < DEEPEST:
-            for around in self.wrappers[name]:
-                inner = self.behind(around, simple, depth)
-                if inner and not around.wrapper.also_itself:
+            for wrapper_reader in self.wrappers[name]:
+                inner = self.wrapped_parts(wrapper_reader, simple, depth)
+                if inner and not wrapper_reader.wrapper.also_itself:
                     return inner
                 if inner:
                     return [self.table.by_rule(simple)._replace(command=shown), *inner]
@@ -231,15 +233,15 @@ class Shell:
             inside = inside or self.programs.client(simple, read, client)
         return inside or own_part or self.table.by_rule(simple, read)
 
-    def behind(self, around: Around, simple: SimpleCommand, depth: int) -> list[Part]:
+    def wrapped_parts(self, wrapper_reader: WrapperReader, simple: SimpleCommand, depth: int) -> list[Part]:
         """Parts of the command that a wrapper runs; none where it runs none."""
         later_commands: list[Part] = []
-        wrapper = around.wrapper
-        for inner in wrapped(around, simple):
-            if isinstance(inner, Unknown):
+        wrapper = wrapper_reader.wrapper
+        for inner in wrapped(wrapper_reader, simple):
+            if isinstance(inner, UnknownText):
                 fed = Part(self.rules.fed_category, self.rules.fed_rule, False)
                 later_commands.append(fed._replace(command=self.shown(simple), may_exit=simple.may_exit))
-            elif isinstance(inner, Text):
+            elif isinstance(inner, ShellText):
                 parts = self.parts(inner.text, depth + 1, powershell=wrapper.powershell)
                 later_commands += [part._replace(may_exit=part.may_exit and simple.may_exit) for part in parts]
             else:
@@ -250,7 +252,7 @@ class Shell:
         return [part._replace(external=True) for part in later_commands] if wrapper.external else later_commands
 
     def forget(self) -> None:
-        """Forget commands: they may be long, and of those of one shard few come again in another."""
+        """Clear the cache of commands: they may be long, and few commands of one shard occur in another."""
         self.known.clear()
 
     def bare_name(self, word: str) -> str:
@@ -266,5 +268,5 @@ class Shell:
 
 @memoize
 def shell_of(rules: ShellRules) -> Shell:
-    """The shell rules, ready to be asked from shard to shard."""
+    """The shell rules, compiled once for all shards."""
     return Shell(rules)

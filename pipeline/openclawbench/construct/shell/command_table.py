@@ -100,7 +100,7 @@ class Candidates:
 
 
 class CommandTable:
-    """The rules of single commands, ready to be asked."""
+    """The rules of single commands, compiled."""
 
     def __init__(self, rules: ShellRules) -> None:
         self.rules = rules
@@ -273,7 +273,7 @@ def candidates(rules: ShellRules) -> dict[str, Candidates]:
 
 
 class DryRuns:
-    """The flags that make a command change nothing, ready to be asked."""
+    """The flags that make a command change nothing, compiled."""
 
     def __init__(self, rules: ShellRules) -> None:
         self.flags = frozenset(rules.dry_run_flags)

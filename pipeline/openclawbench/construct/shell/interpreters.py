@@ -9,7 +9,7 @@ from openclawbench.rules.shell import Interpreter, ShellRules, SqlClient
 
 
 class Programs:
-    """The rules of program text and statements, ready to be asked."""
+    """The rules of program text and statements, compiled."""
 
     def __init__(self, rules: ShellRules, table: CommandTable) -> None:
         self.rules = rules

@@ -22,7 +22,7 @@ class Dashed(NamedTuple):
 
 
 class OptionReader:
-    """How the options of some commands are read, ready to be asked. Remembers dashed words."""
+    """Reads the options of some commands. Caches dashed words."""
 
     def __init__(
         self, values: Iterable[str] = (), optional: Iterable[str] = (), *, cluster: bool = True, any_case: bool = False

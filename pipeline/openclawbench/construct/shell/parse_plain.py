@@ -1,8 +1,8 @@
-"""The short way for shell text that is nothing but plain words: no expansion, no group, no loop.
+"""A fast path for shell text of plain words: no expansion, no group, no loop.
 
-Most commands of real sessions are such, and many of the others are one command whose output goes to a file, or that a
-heredoc feeds. What this reads is what the grammar reads (tested against it), in a quarter of the time. Everything else
-is left to the grammar.
+Most commands of real sessions are of this kind. Many others are one command with its output in a file, or its input
+from a heredoc. The result is that of the grammar (a test compares them), in a quarter of the time. All other text is
+left to the grammar.
 """
 
 import re

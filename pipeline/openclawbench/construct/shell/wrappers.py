@@ -13,17 +13,17 @@ FED = "{}"  # an argument that is read from the input
 SETTING = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
 
 
-class Text(NamedTuple):
+class ShellText(NamedTuple):
     """Shell text that a wrapper runs."""
 
     text: str
 
 
-class Unknown(NamedTuple):
+class UnknownText(NamedTuple):
     """Shell text that a wrapper runs, and that the command line does not tell."""
 
 
-class Around:
+class WrapperReader:
     """A wrapper with the readers of its options."""
 
     def __init__(self, wrapper: Wrapper) -> None:
@@ -41,24 +41,24 @@ class Around:
         )
 
 
-def wrapped(around: Around, simple: SimpleCommand) -> Iterator[SimpleCommand | Text | Unknown]:
+def wrapped(reader: WrapperReader, simple: SimpleCommand) -> Iterator[SimpleCommand | ShellText | UnknownText]:
     """The wrapped commands: shell text, or a simple command; none where the wrapper runs none."""
-    arguments, wrapper = simple.words[1:], around.wrapper
+    arguments, wrapper = simple.words[1:], reader.wrapper
     if wrapper.after_flags:
         yield from for_each(wrapper, arguments)
         return
     if wrapper.runs is not None:
         yield from run_inside(wrapper.runs, arguments)
         return
-    sub_words = around.sub_words(arguments)
+    sub_words = reader.sub_words(arguments)
     if wrapper.sub and not sub_words:
         return
     skip = wrapper.skip + sub_words
-    read = around.reader.read(arguments, None if wrapper.anywhere else skip)
+    read = reader.reader.read(arguments, None if wrapper.anywhere else skip)
     code = next((read.flags[code_flag] for code_flag in wrapper.code_flags if code_flag in read.flags), None)
     code = code if code is not None else text_behind_flag(wrapper, arguments)
     if code is not None:
-        yield Text(code)
+        yield ShellText(code)
         return
     if any(unless_flag in read.flags for unless_flag in wrapper.unless_flags):
         return
@@ -79,12 +79,12 @@ def wrapped(around: Around, simple: SimpleCommand) -> Iterator[SimpleCommand | T
         yield SimpleCommand(rest, piped, stdin, (), simple.may_exit)
 
 
-def fed_program(wrapper: Wrapper, simple: SimpleCommand) -> Iterator[Text | Unknown]:
+def fed_program(wrapper: Wrapper, simple: SimpleCommand) -> Iterator[ShellText | UnknownText]:
     """The program that a shell is fed."""
     if simple.stdin:
-        yield Text(simple.stdin)
+        yield ShellText(simple.stdin)
     elif simple.piped and simple.stdin is None and wrapper.runs_input:
-        yield Unknown()
+        yield UnknownText()
 
 
 def placed(wrapper: Wrapper, read: Options, rest: Sequence[str]) -> bool:
@@ -102,7 +102,7 @@ def for_each(wrapper: Wrapper, arguments: Sequence[str]) -> Iterator[SimpleComma
             yield SimpleCommand(tuple(rest[:end]))
 
 
-def run_inside(pattern: str, arguments: Sequence[str]) -> Iterator[SimpleCommand | Text]:
+def run_inside(pattern: str, arguments: Sequence[str]) -> Iterator[SimpleCommand | ShellText]:
     """Commands that program text of another language names in plain quotes, as awk does: `print … | "sh"`."""
     for hit in (hit for word in arguments if '"' in word for hit in re.finditer(pattern, word)):
         groups = hit.groupdict()
@@ -132,7 +132,7 @@ def command_behind(arguments: Sequence[str], read: Options, skip: int) -> tuple[
     return tuple(rest)
 
 
-def remote_text(rest: Sequence[str], simple: SimpleCommand) -> Iterator[SimpleCommand | Text]:
+def remote_text(rest: Sequence[str], simple: SimpleCommand) -> Iterator[SimpleCommand | ShellText]:
     """Shell text made of the remaining words (ssh, eval); what is fed to it is its program."""
     simples = parse_shell(" ".join(rest)).simples
     for place, command in enumerate(simples):
@@ -141,4 +141,4 @@ def remote_text(rest: Sequence[str], simple: SimpleCommand) -> Iterator[SimpleCo
         if command.writes:
             yield SimpleCommand(("tee", *command.writes))
     if not simples and simple.stdin:
-        yield Text(simple.stdin)
+        yield ShellText(simple.stdin)

@@ -71,8 +71,10 @@ def corrected_section(cards: Sequence[Card]) -> Section:
         silver = card["conventions"][HEADLINE]["measures"]
         for name, corrected in (card.get("corrected") or {"measures": {}})["measures"].items():
             ends = {"silver_low": silver[name]["low"], "silver_high": silver[name]["high"]}
-            beside = {"silver": silver[name]["value"], **ends, "corrected": corrected["value"]}
-            rows.append({"detector": card["detector"], "measure": name, **beside, **pick(corrected, "low", "high")})
+            uncorrected = {"silver": silver[name]["value"], **ends, "corrected": corrected["value"]}
+            rows.append(
+                {"detector": card["detector"], "measure": name, **uncorrected, **pick(corrected, "low", "high")}
+            )
     return Section(
         name="corrected",
         title="Corrected by verdicts of people",
@@ -211,7 +213,7 @@ SWEPT_COLUMNS = {
 
 
 def swept_rows(cards: Sequence[tuple[str, Card]]) -> list[Row]:
-    """A row a threshold of each (detector, scores) with probabilities."""
+    """One row per threshold of each (detector, scores) with probabilities."""
     return [
         {"detector": detector, **pick(row, *SWEPT)}
         for detector, scores in cards

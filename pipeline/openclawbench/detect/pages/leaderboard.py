@@ -1,6 +1,6 @@
 """The leaderboard: what the paper's tables 2, 3 and 43 show, for any number of predictions files, and more.
 
-Every number of the report is from the score cards, and so from one file a detector.
+Every number of the report is from the score cards, and so from one file per detector.
 """
 
 from collections.abc import Mapping, Sequence

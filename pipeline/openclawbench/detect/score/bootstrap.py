@@ -23,8 +23,8 @@ def task_numbers(tasks: Sequence[str]) -> "NDArray[Any]":
 
 
 def drawn_sums(values: "NDArray[Any]", tasks: Sequence[str], rules: ScoreRules) -> "NDArray[Any]":
-    """Sums of `values` (a row a trajectory) over `rules.draws` draws of as many tasks as there are, with replacement:
-    an array (draws, columns). The same seed gives the same draws."""
+    """Sums of `values` (one row per trajectory) over `rules.draws` draws of as many tasks as there are (with
+    replacement): an array (draws, columns). The same seed gives the same draws."""
     import numpy as np
 
     numbers = task_numbers(tasks)

@@ -1,4 +1,5 @@
-"""The score card of a predictions file: every number of F.8 and F.9 from one file, so that none contradicts another."""
+"""The score card of a predictions file: every number of F.8 and F.9, all from one file, so that none contradict each
+other."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
@@ -141,7 +142,7 @@ def scores(pairs: Sequence[Pair], rules: ScoreRules) -> dict[str, Any]:
 
 
 def remarks(trajectories: int, anomalous: int) -> list[str]:
-    """What cannot be measured here."""
+    """Sentences about what cannot be measured."""
     if not trajectories:
         return ["nothing is comparable"]
     return [NO_ANOMALY] * (not anomalous) + [NO_NORMAL] * (anomalous == trajectories)

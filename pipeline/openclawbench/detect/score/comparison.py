@@ -1,4 +1,4 @@
-"""Which predictions can be compared with which labels: a score is over these alone, and says how many they are."""
+"""Match predictions with labels: a score is over these pairs alone, and says how many they are."""
 
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field

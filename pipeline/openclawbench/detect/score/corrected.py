@@ -1,4 +1,4 @@
-"""Scores corrected by human verdicts: silver labels err, so what counts as a hit against them may be none.
+"""Scores corrected by human verdicts: silver labels err, so a hit against them may be wrong.
 
 Own choice. The strata of the corrected gap (risk slice x silver label, reports/corrected_gap.py) are cut once more by
 what the detector says: in each, the share that people call anomalous has a Jeffreys posterior from the verdicts on

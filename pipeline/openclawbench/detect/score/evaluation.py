@@ -79,8 +79,8 @@ def choice_of(files: Sequence[PredictionsFile], pool: str | None, cut: str | Non
     UsageError where these differ."""
     made_for = {made_for_of(file.provenance) for file in files if file.provenance}
     if None in (pool, cut, side) and len(made_for) > 1:
-        several = "; ".join(sorted(Choice(*parts).sentence for parts in made_for))
-        raise UsageError(f"the files were made for different labels ({several}). Name --pool, --cut and --side.")
+        choices = "; ".join(sorted(Choice(*parts).sentence for parts in made_for))
+        raise UsageError(f"the files were made for different labels ({choices}). Name --pool, --cut and --side.")
     defaults = next(iter(made_for)) if made_for else (Choice.pool, Choice.cut, Choice.side)
     return Choice(pool or defaults[0], cut or defaults[1], side or defaults[2])
 

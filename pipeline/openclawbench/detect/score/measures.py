@@ -1,8 +1,9 @@
 """Measures of paper F.8 from confusion matrices, one or many at once, so that a bootstrap needs no loop.
 
-A matrix has a row a true label and a column a predicted one. Its last column counts answers that could not be read; its
-last row anomalies whose subtype nobody named (verdicts of people may lack it), which only binary measures count. A
-measure that is not defined is NaN here and null in every file: no F1 is invented for a side without an anomaly.
+A matrix has one row per true label and one column per predicted one. Its last column counts answers that could not be
+read, its last row anomalies whose subtype nobody named (verdicts of people may lack it), which only binary measures
+count. A measure that is not defined is NaN here and null in every file: no F1 is invented for a side without an
+anomaly.
 """
 
 from collections.abc import Sequence

@@ -1,6 +1,5 @@
-"""The base model of a training: its folder, its digest, its tokenizer and weights. Nothing is downloaded unasked.
-
-Only safetensors are read and no code of a model is run: a model's files are somebody else's.
+"""The base model of a training: its folder, its digest, its tokenizer and weights. Nothing is downloaded without
+permission. Only safetensors are read, and no code of a model is run, because a model's files are untrusted.
 """
 
 import os
@@ -35,7 +34,7 @@ def require_packages() -> None:
 
 
 def quiet_libraries() -> None:
-    """No bars and warnings of the libraries among our lines: what matters is refused by this program."""
+    """Turn off the progress bars and warnings of the libraries. What matters is an error of this program."""
     import warnings
 
     from transformers.utils import logging

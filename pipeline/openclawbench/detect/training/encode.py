@@ -1,7 +1,7 @@
 """Rows as token ids of a model: the prompt by its chat template, then the label's one token, which alone is learned.
 
-A row that is cut, that has another number of learned tokens than one, or whose learned token is not its label's symbol
-is refused: a trainer would learn nothing from it, silently, or something else.
+A row is refused if it is cut, if it does not have exactly one learned token, or if that token is not its label's
+symbol: a trainer would silently learn nothing from it, or something else.
 """
 
 from collections.abc import Sequence

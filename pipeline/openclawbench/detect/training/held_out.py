@@ -13,7 +13,7 @@ from openclawbench.detect.labels import EACH_HELD_OUT, Choice, LabelSet, held_ou
 from openclawbench.detect.predictions import read_predictions, write_predictions
 from openclawbench.detect.training.plan import TrainingRun
 from openclawbench.detect.training.rows import refuse_human
-from openclawbench.detect.training.run import PREDICTIONS_FILE, Report, Trained, predict_with, train_adapter
+from openclawbench.detect.training.run import PREDICTIONS_FILE, Report, TrainingResult, predict_with, train_adapter
 from openclawbench.records.detection.prediction import PredictionProvenance
 
 
@@ -25,14 +25,14 @@ def held_out_sides(root: Path, pool: str) -> Iterator[tuple[LabelSet, LabelSet]]
         yield read_labels(root, Choice(pool, model, "train")), read_labels(root, Choice(pool, model, "test"))
 
 
-def train_each(runs: Sequence[TrainingRun], folder: Path, report: Report) -> list[Trained]:
+def train_each(runs: Sequence[TrainingRun], folder: Path, report: Report) -> list[TrainingResult]:
     """Train an adapter for each model that is held out, then predict its trajectories, and write all predictions as one
     file into `folder`. What a former run of the same command did is not done again. Raises as `train` does."""
     learned = []
     for run in runs:
         report(f"{run.test.choice.cut} is held out")
         learned.append(train_adapter(run, report))
-    trained = [Trained(each.adapter, predict_with(each, report)) for each in learned]
+    trained = [TrainingResult(each.adapter, predict_with(each, report)) for each in learned]
     provenances = [end.predictions for end in trained if end.predictions is not None]
     if provenances:
         files = [read_predictions(run.folder / PREDICTIONS_FILE, run.rules) for run in runs]

@@ -1,4 +1,4 @@
-"""What a training is: its options, its rows, and the folder that belongs to it alone."""
+"""A training: its options, its rows, and a folder of its own."""
 
 import json
 import os

@@ -47,27 +47,27 @@ Report = Callable[[str], None]
 
 
 @dataclass(frozen=True)
-class Trained:
-    """What a training came to. `predictions`: null for a test side without a trajectory, and in a process that does not
-    write."""
+class TrainingResult:
+    """The result of a training. `predictions`: null for a test side without a trajectory, and in a process that does
+    not write."""
 
     adapter: AdapterProvenance
     predictions: PredictionProvenance | None
 
 
-def train(run: TrainingRun, report: Report) -> Trained:
+def train(run: TrainingRun, report: Report) -> TrainingResult:
     """Train an adapter, save it with its provenance, and predict the test side with the saved one. What a former run
     of the same command did is not done again.
 
     Raises MissingExtra, UsageError, UnreadableInput, TrainingRefused.
     """
     learned = train_adapter(run, report)
-    return Trained(learned.adapter, predict_with(learned, report))
+    return TrainingResult(learned.adapter, predict_with(learned, report))
 
 
 @dataclass(frozen=True)
-class Learned:
-    """A trained adapter, with what predicts by it."""
+class TrainedAdapter:
+    """A trained adapter, with what is needed to predict with it."""
 
     run: TrainingRun
     base: Path
@@ -75,7 +75,7 @@ class Learned:
     adapter: AdapterProvenance
 
 
-def train_adapter(run: TrainingRun, report: Report) -> Learned:
+def train_adapter(run: TrainingRun, report: Report) -> TrainedAdapter:
     """Train an adapter and save it with its provenance; nothing is predicted."""
     base, tokenizer, encoder, prepared = open_training(run)
     plan = plan_of(run, prepared, base)
@@ -86,10 +86,10 @@ def train_adapter(run: TrainingRun, report: Report) -> Learned:
     report(prepared.sentence(run.recipe))
     if done is None:
         done = train_phases(run, prepared, encoder, base, tokenizer, plan, report)
-    return Learned(run, base, encoder, done)
+    return TrainedAdapter(run, base, encoder, done)
 
 
-def predict_with(learned: Learned, report: Report) -> PredictionProvenance | None:
+def predict_with(learned: TrainedAdapter, report: Report) -> PredictionProvenance | None:
     """Predict the test side with a saved adapter; null for one without a trajectory, and where nothing is written."""
     if not is_main_process() or not learned.run.test.items:
         return None
@@ -189,7 +189,7 @@ def train_phase(
 
 
 def wait_for_others() -> None:
-    """Until every process is here: the next phase reads what the main one wrote."""
+    """Wait for all processes: the next phase reads what the main one wrote."""
     import torch
 
     if torch.distributed.is_available() and torch.distributed.is_initialized():
@@ -213,8 +213,8 @@ def predict_test(
         if former and (former.weights_sha256, former.pool, former.side) == (weights, choice.pool, choice.side):
             return former
     reviewed = reviewed_beside(run.test, run.train)
-    beside = f", and {len(reviewed)} that people have reviewed" if reviewed else ""
-    report(f"predicts {len(run.test.items)} trajectories of the {run.test.choice.sentence}{beside}")
+    reviewed_words = f", and {len(reviewed)} that people have reviewed" if reviewed else ""
+    report(f"predicts {len(run.test.items)} trajectories of the {run.test.choice.sentence}{reviewed_words}")
     model = base_model.with_adapter(
         base_model.load_model(base, run.recipe.precision.dtype), run.folder / ADAPTER, is_trainable=False
     )

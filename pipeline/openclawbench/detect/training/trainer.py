@@ -40,7 +40,7 @@ class EpochSampler(Sampler[int]):
 
 
 class LabelTrainer(SFTTrainer):
-    """SFTTrainer whose loss is on one token a row, which is checked in every batch."""
+    """SFTTrainer whose loss is on one token per row, which is checked in every batch."""
 
     def __init__(self, *, draws: EpochDraws, before: int, **values: Any) -> None:
         self.epoch_sampler = EpochSampler(draws, before)
@@ -52,7 +52,7 @@ class LabelTrainer(SFTTrainer):
         return self.epoch_sampler
 
     def create_model_card(self, *_: Any, **__: Any) -> None:
-        """No card of trl's: provenance.json says more, and a card would look for a Hub."""
+        """Write no model card: provenance.json says more, and trl's card would need the Hub."""
 
     def compute_loss(
         self, model: Any, inputs: Any, return_outputs: bool = False, num_items_in_batch: Any = None
@@ -122,7 +122,7 @@ class Progress(TrainerCallback):
 
 @dataclass(frozen=True)
 class PhaseEnd:
-    """What a phase came to, with the model as its chosen checkpoint has it."""
+    """The result of a phase, with the model of its chosen checkpoint."""
 
     model: Any
     steps: int
@@ -225,7 +225,7 @@ def run_phase(phase: Phase, model: Any, tokenizer: Any, recipe: Recipe, accumula
 
 
 def quiet(trainer: Any) -> None:
-    """No lines of the library's own beside ours."""
+    """Turn off the library's own progress lines."""
     from transformers import PrinterCallback
 
     trainer.remove_callback(PrinterCallback)

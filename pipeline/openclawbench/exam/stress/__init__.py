@@ -1,1 +1,1 @@
-"""The stress kit: whether a judge's labels move when something changes that should not move them."""
+"""The stress kit: do a judge's labels change when something changes that should not matter?"""

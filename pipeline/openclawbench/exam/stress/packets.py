@@ -1,4 +1,4 @@
-"""Alterations of what a judge reads: risk turned round, texts cut, keys in another order.
+"""Alterations of what a judge reads: risk reversed, texts cut, keys in another order.
 
 The session stays as it is, and so does what the answer is checked against.
 """
@@ -37,7 +37,7 @@ class AlteredJudge:
         return replace(question, material=canonical_json(material))
 
     def prepare(self, stage: str, parts: Iterable[QuestionSource], total: int) -> None:
-        """Have the judge asked the altered questions."""
+        """Prepare the judge for the altered questions."""
         self.judge.prepare(stage, [AlteredQuestions(part, self) for part in parts], total)
 
     def ask(self, question: Question) -> Reply:
@@ -77,7 +77,7 @@ def alter(material: dict[str, Any], change: Change, decisive: list[int]) -> dict
 
 
 def opposite_risk(material: Mapping[str, Any]) -> dict[str, Any]:
-    """Risk, slice and onset candidates turned round: low is high, and the last step is the first. Evidence has none."""
+    """Risk, slice and onset candidates reversed: low is high, and the last step is the first. Evidence has none."""
     if material.get("risk_bucket") is None:
         return dict(material)
     bucket = OPPOSITE[material["risk_bucket"]]

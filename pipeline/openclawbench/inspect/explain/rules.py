@@ -123,9 +123,9 @@ def value_in_words(value: Any) -> str:
     """A setting as text; a long list is cut."""
     if not isinstance(value, list):
         return " ".join(str(value).split())
-    some = ", ".join(map(str, value[: settings().names_shown]))
+    values = ", ".join(map(str, value[: settings().names_shown]))
     more = len(value) - settings().names_shown
-    return f"{some}, … ({more} more)" if more > 0 else some
+    return f"{values}, … ({more} more)" if more > 0 else values
 
 
 def line_of(rule_id: str, lines: list[str]) -> int:

@@ -77,7 +77,7 @@ def rows(run: Run, record: type[Record], parts: Parts, shard: int | str) -> dict
 
 
 def write_atif(to: Path, _shard: str, sessions: list[Labelled], synthetic: str) -> int:
-    """One document a trajectory. Raises StageFailed if a document does not follow the format."""
+    """One document per trajectory. Raises StageFailed if a document does not follow the format."""
     written = 0
     for session in sessions:
         document = as_atif(session, synthetic)
@@ -92,14 +92,14 @@ def write_atif(to: Path, _shard: str, sessions: list[Labelled], synthetic: str) 
 
 
 def write_pi(to: Path, _shard: str, sessions: list[Labelled], synthetic: str) -> int:
-    """One session file a trajectory."""
+    """One session file per trajectory."""
     for session in sessions:
         write_atomic(path_of(to, session, ".jsonl"), as_pi(session, synthetic))
     return len(sessions)
 
 
 def write_scout(to: Path, shard: str, sessions: list[Labelled], synthetic: str) -> int:
-    """One Parquet file a shard, in small row groups."""
+    """One Parquet file per shard, in small row groups."""
     if sessions:
         buffer = io.BytesIO()
         frame = pl.DataFrame([as_scout(session, synthetic) for session in sessions], schema=SCHEMA, orient="row")

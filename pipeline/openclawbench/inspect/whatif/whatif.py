@@ -1,4 +1,4 @@
-"""What if: make the evidence again in memory with other rules, and compare it with the work tables."""
+"""What if: compute the evidence again in memory with other rules, and compare it with the work tables."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -16,7 +16,7 @@ from openclawbench.rules.oracle import OracleRules
 NAME = "bfcl-eval"
 
 
-class Verdict(NamedTuple):
+class CategoryState(NamedTuple):
     """The state of a category: scored, failures_only, no_score, or unscorable with the reason."""
 
     kind: str
@@ -38,7 +38,7 @@ class Category:
     files: dict[str, list[BfclFile]] = field(default_factory=lambda: {RESULT: [], SCORE: []})
     results: ResultFile | None = None
     scores: ScoreFile | None = None
-    verdict: Verdict = field(default_factory=lambda: Verdict("no_score"))
+    state: CategoryState = field(default_factory=lambda: CategoryState("no_score"))
     evaluator: dict[str, Any] = field(default_factory=dict)
 
     def file(self, role: str) -> str | None:
@@ -82,7 +82,7 @@ def read(category: Category, rules: OracleRules) -> None:
         category.results = read_results(contents[RESULT][0], rules.inference_error)
     if contents[SCORE]:
         category.scores = read_scores(contents[SCORE][0])
-    category.verdict = verdict(category, rules)
+    category.state = category_state(category, rules)
     source = (category.files[SCORE] or category.files[RESULT])[0]
     content = (contents[SCORE] or contents[RESULT])[0]
     version = re.match(rules.category_prefix, source.path.name)
@@ -95,18 +95,18 @@ def read(category: Category, rules: OracleRules) -> None:
     }
 
 
-def verdict(category: Category, rules: OracleRules) -> Verdict:
+def category_state(category: Category, rules: OracleRules) -> CategoryState:
     """scored, failures_only, no_score, or unscorable with the reason and a sentence."""
     results, scores = category.results, category.scores
-    if several := next((files for files in category.files.values() if len(files) > 1), None):
-        names = ", ".join(file.name for file in several)
+    if same_kind := next((files for files in category.files.values() if len(files) > 1), None):
+        names = ", ".join(file.name for file in same_kind)
         return unscorable(
-            "several_files", f"{names}: several files of one category; keep one run a tree", several[0].name
+            "several_files", f"{names}: several files of one category; keep one run a tree", same_kind[0].name
         )
     if scores is None:
         file = category.file(RESULT)
         sentence = f"{file}: there is no score file, so nothing is known of its results"
-        return Verdict("no_score", None, sentence, file)
+        return CategoryState("no_score", None, sentence, file)
     place = category.file(SCORE)
     if broken := scores.broken or (results and results.broken):
         file = place if scores.broken else category.file(RESULT)
@@ -121,11 +121,11 @@ def verdict(category: Category, rules: OracleRules) -> Verdict:
             f"{place}: there is no result file: its {len(scores.failures)} failures are known, its passes are not, so "
             "they are in no share of passes"
         )
-        return Verdict("failures_only", None, sentence, place)
+        return CategoryState("failures_only", None, sentence, place)
     return counted(results, scores, str(place))._replace(file=place)
 
 
-def counted(results: ResultFile, scores: ScoreFile, place: str) -> Verdict:
+def counted(results: ResultFile, scores: ScoreFile, place: str) -> CategoryState:
     """Whether ids without a failing entry are as many as the header says that are correct."""
     if scores.correct_count is None or scores.total_count is None:
         return unscorable("no_header", f"{place}: its first line is not a header, so passes cannot be counted")
@@ -136,10 +136,10 @@ def counted(results: ResultFile, scores: ScoreFile, place: str) -> Verdict:
         return unscorable("score_of_another_run", f"{place}: {foreign[0]} failed and is not in the result file")
     added_up = len(task_ids) == lines or scores.correct_count + len(scores.failures) == lines
     if passed == scores.correct_count and lines == scores.total_count and added_up:
-        return Verdict("scored")
+        return CategoryState("scored")
     if passed == scores.correct_count and len(task_ids) == scores.total_count:
         if (differing := differing_id(results)) is None:
-            return Verdict("scored")
+            return CategoryState("scored")
         sentence = f"{place}: {differing} occurs more than once in the result file with different results"
         return unscorable("duplicate_ids", f"{sentence}, and nothing says which of them was scored")
     numbers = (
@@ -155,9 +155,9 @@ def counted(results: ResultFile, scores: ScoreFile, place: str) -> Verdict:
     return unscorable("header_mismatch", numbers)
 
 
-def unscorable(reason: str, sentence: str, file: str | None = None, line: int | None = None) -> Verdict:
-    """A verdict for which no outcome follows."""
-    return Verdict("unscorable", reason, sentence, file, line)
+def unscorable(reason: str, sentence: str, file: str | None = None, line: int | None = None) -> CategoryState:
+    """A state for which no outcome follows."""
+    return CategoryState("unscorable", reason, sentence, file, line)
 
 
 def other_accuracy(category: Category, rules: OracleRules) -> str | None:
@@ -203,7 +203,7 @@ def ids(category: Category) -> Iterator[tuple[str, str | None, int]]:
 def outcomes(category: Category, rules: OracleRules) -> Iterator[Outcome]:
     """One outcome a task id: pass, fail or infra_error where the category is scored; failures only where there is no
     result file; `unscorable` for all ids of an unscorable category; none without a score file."""
-    kind = category.verdict.kind
+    kind = category.state.kind
     if kind == "no_score" or category.scores is None:
         return
     failures = {failure.task_id: failure for failure in reversed(category.scores.failures)}
@@ -218,7 +218,7 @@ def outcome(
     category: Category, task_id: str, results: list[Result], failure: Failure | None, rules: OracleRules
 ) -> Outcome:
     """The outcome of one task. An inference error is infra_error, also where making no call counts as right."""
-    kind, reason = category.verdict.kind, category.verdict.reason
+    kind, reason = category.state.kind, category.state.reason
     lost = next((result.inference_error for result in results if result.inference_error), None)
     status = "unscorable" if kind == "unscorable" else "infra_error" if lost else "scored"
     session_names = failure and (failure.error_type, failure.error_message)

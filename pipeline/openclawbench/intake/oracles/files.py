@@ -177,7 +177,7 @@ def listed(folder: Path) -> Iterator[tuple[Path, str | None]]:
 
 
 def why_not(path: Path) -> str:
-    """Why a path is not opened. UnreadableInput if that is for want of permission."""
+    """Why a path is not opened. UnreadableInput if permission is missing."""
     try:
         if path.is_dir():
             next(path.iterdir(), None)

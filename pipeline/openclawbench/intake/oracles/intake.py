@@ -33,7 +33,7 @@ class OracleInput:
     rows: list[Row] = field(default_factory=list)  # OracleRow
     categories: list[Row] = field(default_factory=list)  # OracleCategory
     faults: list[Row] = field(default_factory=list)  # a person is needed
-    warnings: list[Row] = field(default_factory=list)  # loud, and the run goes on
+    warnings: list[Row] = field(default_factory=list)  # shown to the user; the run goes on
     unused: list[Row] = field(default_factory=list)  # what lies in the oracle folder and says nothing
     files: dict[str, int] = field(default_factory=dict)  # how many of each kind
 
@@ -170,16 +170,16 @@ def category_row(category: Category, unjoined: Counter[str | None], lost: int) -
         "no_manifest_row": unjoined[NO_MANIFEST_ROW],
         "ambiguous_attempts": unjoined[AMBIGUOUS_ATTEMPTS],
         "other_run": unjoined[OTHER_RUN],
-        "verdict": category.verdict.kind,
-        "reason": category.verdict.reason,
-        "message": category.verdict.message,
+        "verdict": category.state.kind,
+        "reason": category.state.reason,
+        "message": category.state.message,
     }
 
 
 def check_tree(
     oracle_input: OracleInput, tree: str, categories: list[Category], manifest: list[Row], names: SessionNames
 ) -> None:
-    """Say loudly what a person must know of a tree: no manifest, models without sessions."""
+    """Warn of what a person must know about a tree: no manifest, models without sessions."""
     if not manifest:
         sentence = (
             f"{tree}: a BFCL tree names no session, and there is no run manifest: nothing of it is joined. "
@@ -195,24 +195,24 @@ def check_tree(
 
 
 def any_answer(category: Category) -> bool:
-    """Whether a model answered at all: where the infrastructure ended every task, 0 % says nothing."""
+    """True if a model answered at all: if the infrastructure ended every task, 0 % says nothing."""
     return category.results is None or any(not result.inference_error for result in category.results.results)
 
 
 def check_category(oracle_input: OracleInput, category: Category, rules: OracleRules) -> None:
-    """Say loudly what a person must know of a category: unscorable and why, 0 %, a header that contradicts itself."""
+    """Warn of what a person must know about a category: unscorable and why, 0 %, a header that contradicts itself."""
 
     def warn(reason: str, message: str, file: str | None, line: int | None) -> None:
         oracle_input.warnings.append({"reason": reason, "file": file, "line": line, "message": message})
 
-    verdict, scores = category.verdict, category.scores
-    if verdict.kind != "scored":
-        warn(f"bfcl_{verdict.reason or verdict.kind}", f"{verdict.message}.", verdict.file, verdict.line)
+    state, scores = category.state, category.scores
+    if state.kind != "scored":
+        warn(f"bfcl_{state.reason or state.kind}", f"{state.message}.", state.file, state.line)
     elif scores is not None and scores.correct_count == 0 and scores.total_count and any_answer(category):
         sentence = (
             f"{category.file('score')}: 0 of {scores.total_count} {category.category} passed. It is loaded; "
             "a broken harness is far more often the cause than a weak model. Look at its errors."
         )
         warn("bfcl_category_at_zero", sentence, category.file("score"), scores.header_line)
-    if verdict.kind == "scored" and scores is not None and (odd := other_accuracy(category, rules)) is not None:
+    if state.kind == "scored" and scores is not None and (odd := other_accuracy(category, rules)) is not None:
         warn("bfcl_other_accuracy", f"{odd}.", category.file("score"), scores.header_line)

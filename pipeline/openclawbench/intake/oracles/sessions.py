@@ -13,9 +13,9 @@ OTHER_RUN = "other_run"
 
 
 @dataclass(frozen=True)
-class Named:
-    """The session that a row means: its name as the sessions here are called, how many sessions it can mean, and
-    whether it is its session id that says which."""
+class NamedSession:
+    """The session that a row means: its name here, how many sessions it can mean, and whether the row's session id
+    decides."""
 
     basename: str
     sessions: int
@@ -35,7 +35,7 @@ class SessionNames:
         self.paths: Multimap[tuple[str, str], str] = Multimap()  # (source model, bare name) -> names with folders
 
     def add(self, source_model: str, name: str, session_id: str, identity: str) -> None:
-        """A session is called so; a name with folders tells it from others of its basename."""
+        """Add a name of a session; a name with folders distinguishes it from others with its basename."""
         if "/" in name:
             self.paths.add((source_model, self.rules.bare_name(name)), name)
         self.sessions.add((source_model, name), identity)
@@ -46,23 +46,27 @@ class SessionNames:
         """Every source model that has a session."""
         return {model for model, _ in self.sessions}
 
-    def find(self, source_model: str, written: str, session_id: str | None = None) -> Named:
-        """The session called so. Where several are, the session id decides; names that differ only in case are as one
-        for a row that spells none of them."""
+    def find(self, source_model: str, written: str, session_id: str | None = None) -> NamedSession:
+        """The session of this name. If there are several, the session id decides. Names that differ only in case are
+        one name for a row that has none of them exactly."""
         bare = self.rules.bare_name(written)
         name = self.spelt(source_model, bare)
         sessions = self.sessions.get((source_model, name))
         if sessions is not None and len(sessions) > 1 and (path := self.by_path(source_model, name, written)):
-            return Named(path, len(self.sessions[source_model, path]))
+            return NamedSession(path, len(self.sessions[source_model, path]))
         if sessions is None:
             spellings = self.folded.get((source_model, bare.casefold()), ())
-            return Named(name, len({session for each in spellings for session in self.sessions[source_model, each]}))
+            return NamedSession(
+                name, len({session for each in spellings for session in self.sessions[source_model, each]})
+            )
         if len(sessions) > 1 and session_id is not None:
-            return Named(name, len(set(sessions).intersection(self.ids.get((source_model, session_id), ()))), True)
-        return Named(name, len(sessions))
+            return NamedSession(
+                name, len(set(sessions).intersection(self.ids.get((source_model, session_id), ()))), True
+            )
+        return NamedSession(name, len(sessions))
 
     def spelt(self, source_model: str, bare: str) -> str:
-        """A name as it is spelt here: itself, else the only one that differs in case alone, else itself."""
+        """A name as the sessions here have it: itself, else the only one that differs in case alone, else itself."""
         spellings = self.folded.get((source_model, bare.casefold()), ())
         return spellings[0] if len(spellings) == 1 else bare
 

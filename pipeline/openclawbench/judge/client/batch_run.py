@@ -38,7 +38,7 @@ ADD_BATCH = Statement("insert or replace into batches(name, id, status, created_
 ADD_BATCHED = Statement(f"insert or replace into batched({', '.join(BATCHED)}) values {{}}", len(BATCHED))
 END_BATCHED = Statement("delete from batched where key in (values {})", 1)
 COMMIT_TOGETHER = 200  # answers of a batch in one commit
-PASSING = ".batch-"  # files on their way to or from the endpoint
+TEMPORARY_PREFIX = ".batch-"  # files on their way to or from the endpoint
 ENDED = ("completed", "failed", "expired", "cancelled")
 Rows = tuple[Row, ...]
 
@@ -77,7 +77,7 @@ class BatchRun:
         while True:
             await self.collect_all()
             self.first_read = self.first_unread = 0
-            sent, over = await self.hand_over(tasks())
+            sent, over = await self.submit_all(tasks())
             if not sent:
                 if over is not None:
                     raise over
@@ -85,16 +85,16 @@ class BatchRun:
 
     async def collect_all(self) -> None:
         """Wait for every batch that is not collected yet, after removing the temporary files of a killed run."""
-        for path in self.ledger.folder.glob(f"{PASSING}*"):
+        for path in self.ledger.folder.glob(f"{TEMPORARY_PREFIX}*"):
             path.unlink()
         for name, id_ in self.ledger.reader.execute(
             "select name, id from batches where status != 'collected' order by created_at"
         ).fetchall():
-            batch_id = id_ or await self.found_again(name)
+            batch_id = id_ or await self.find_interrupted(name)
             if batch_id is not None:
                 await self.collect(name, batch_id)
 
-    async def found_again(self, name: str) -> str | None:
+    async def find_interrupted(self, name: str) -> str | None:
         """The id of a batch whose creation was interrupted; null if the endpoint does not know it."""
         batch = await self.client.find(name)
         if batch is None:
@@ -104,9 +104,9 @@ class BatchRun:
         return str(batch["id"])
 
     # ----------------------------------------------------------------------------------------------------- handing over
-    async def hand_over(self, batches: Iterator[list[QuestionTask]]) -> tuple[int, BudgetReached | None]:
-        """Create batches of all unanswered questions. Returns the number of requests; and the error if the budget ended
-        it early."""
+    async def submit_all(self, batches: Iterator[list[QuestionTask]]) -> tuple[int, BudgetReached | None]:
+        """Create batches of all unanswered questions. Returns the number of requests, and the error if the budget ended
+        this early."""
         sent, full = 0, None
         waiting: list[tuple[QuestionTask, ChatRequest, bytes | None]] = []
         size = 0
@@ -169,7 +169,7 @@ class BatchRun:
     async def submit(self, requests: list[tuple[QuestionTask, ChatRequest, bytes | None]]) -> int:
         """Create one batch. Its name and requests are durable before anything is sent."""
         name = uuid.uuid4().hex
-        path = self.ledger.folder / f"{PASSING}{name}.jsonl"
+        path = self.ledger.folder / f"{TEMPORARY_PREFIX}{name}.jsonl"
         rows = [batched_row(name, self.options, *request) for request in requests]
         with path.open("wb") as file:
             for _, request, _ in requests:
@@ -178,7 +178,7 @@ class BatchRun:
             moment = now()
             await self.ledger.put((ADD_BATCH, (name, None, "begun", moment)), *((ADD_BATCHED, row) for row in rows))
             file_id = await self.client.upload(path)
-            batch = await self.client.make(file_id, name)
+            batch = await self.client.create(file_id, name)
             await self.ledger.put((ADD_BATCH, (name, batch["id"], "made", moment)))
         finally:
             path.unlink(missing_ok=True)
@@ -193,16 +193,16 @@ class BatchRun:
     # ------------------------------------------------------------------------------------------------------- collecting
     async def collect(self, name: str, id_: str) -> None:
         """Wait for a batch and keep its answers."""
-        while (batch := await self.client.look(id_))["status"] not in ENDED:
+        while (batch := await self.client.status(id_))["status"] not in ENDED:
             self.stopped()
             await asyncio.sleep(self.rules.batch.poll_s)
-        last_word = f"batch {id_} ended as {batch['status']}{because(batch)}"
+        last_word = f"batch {id_} ended as {batch['status']}{end_reason(batch)}"
         self.refused, before = [], set(self.collected)
         for field in ("output_file_id", "error_file_id"):
             if file_id := batch.get(field):
-                path = self.ledger.folder / f"{PASSING}{name}.{field}.jsonl"
+                path = self.ledger.folder / f"{TEMPORARY_PREFIX}{name}.{field}.jsonl"
                 await self.client.download(file_id, path)
-                await self.keep(path)
+                await self.store_answers(path)
                 path.unlink()
         unanswered = [key for (key,) in self.ledger.reader.execute("select key from batched where batch = ?", (name,))]
         self.failures.update(unanswered)
@@ -258,12 +258,12 @@ class BatchRun:
         self.failures.clear()  # what failed for this fails no more
         await self.ledger.remember(printable_url(self.client.endpoint.base_url), str(row["model"]), reduced.text)
 
-    async def keep(self, path: Path) -> None:
+    async def store_answers(self, path: Path) -> None:
         """Keep the answers in a batch's file; requests without an answer are left for another batch."""
         with path.open("rb") as file:
             lines = (line for line in lines_of(file, self.rules.connection.largest_answer_bytes) if line.strip())
-            while some := list(islice(lines, COMMIT_TOGETHER)):
-                answer_rows = [rows for line in some if (rows := self.rows_of(line)) is not None]
+            while group := list(islice(lines, COMMIT_TOGETHER)):
+                answer_rows = [rows for line in group if (rows := self.rows_of(line)) is not None]
                 if answer_rows:
                     await self.ledger.put(*chain.from_iterable(answer_rows))
 
@@ -341,7 +341,7 @@ class Line(msgspec.Struct):
     response: LineResponse | None = None
 
 
-def because(batch: dict[str, Any]) -> str:
+def end_reason(batch: dict[str, Any]) -> str:
     """The endpoint's reason for a batch's end, after a colon; empty if it gives none."""
     errors = batch.get("errors")
     messages = [row.get("message") for row in (errors or {}).get("data") or [] if isinstance(row, dict)]

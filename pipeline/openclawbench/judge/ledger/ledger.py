@@ -25,6 +25,7 @@ from openclawbench.judge.ledger.sqlite_file import (
     NAME,
     connect_to_read,
     failed,
+    key_groups,
     locked,
     open_for_writing,
 )
@@ -32,7 +33,6 @@ from openclawbench.judge.ledger.stored_answer import StoredAnswer, answer_to, no
 from openclawbench.judge.transport.chat_request import ChatRequest
 from openclawbench.rules.asking import Commit
 
-AT_ONCE = 500  # keys of one look-up
 UNREAD = ["key", "stage", "trajectory_id", "reason", "received_at", "response", "response_sha256"]
 SETTLED = ["question", "first", "last", "outcome", "judge", "base"]
 ROWS = sorted({size for power in range(9) for size in (2**power, 3 * 2**power)}, reverse=True)  # of one statement
@@ -116,10 +116,10 @@ class Ledger:
     def rounds(self, bases: list[bytes]) -> dict[bytes, int]:
         """The rounds of those requests that are past their first one. Call it outside the loop's thread."""
         rounds: dict[bytes, int] = {}
-        for some in pieces_of(bases):
-            places = ", ".join("?" * len(some))
+        for group in key_groups(bases):
+            places = ", ".join("?" * len(group))
             rounds.update(
-                self.scout.execute(f"select base, round from rounds where base in ({places})", some).fetchall()
+                self.scout.execute(f"select base, round from rounds where base in ({places})", group).fetchall()
             )
         return rounds
 
@@ -130,17 +130,17 @@ class Ledger:
 
     def settled(self, questions: list[bytes]) -> set[bytes]:
         """Those of the questions that have their answer."""
-        return self.among("select question from settled where question in", questions)
+        return self.matching_keys("select question from settled where question in", questions)
 
     def answered(self, keys: list[bytes]) -> set[bytes]:
         """Those of the requests that have an answer."""
-        return self.among("select key from answers where key in", keys)
+        return self.matching_keys("select key from answers where key in", keys)
 
-    def among(self, query: str, keys: list[bytes]) -> set[bytes]:
+    def matching_keys(self, query: str, keys: list[bytes]) -> set[bytes]:
         """The keys that a query finds. Call it outside the loop's thread."""
         known_keys: set[bytes] = set()
-        for some in pieces_of(keys):
-            known_keys.update(key for (key,) in self.scout.execute(f"{query} ({', '.join('?' * len(some))})", some))
+        for group in key_groups(keys):
+            known_keys.update(key for (key,) in self.scout.execute(f"{query} ({', '.join('?' * len(group))})", group))
         return known_keys
 
     def answer(self, key: bytes) -> StoredAnswer | None:
@@ -243,7 +243,7 @@ class Ledger:
             if (write := self.waiting.get()) is not None:
                 group.append(write)
         for loop, futures in by_loop(group).items():
-            loop.call_soon_threadsafe(tell, futures, self.broken)
+            loop.call_soon_threadsafe(resolve_futures, futures, self.broken)
 
     def gather(self, group: list[PendingWrite]) -> bool:
         """Let a group grow for a moment; true if the end was among its rows. The thread sleeps meanwhile, because
@@ -267,15 +267,15 @@ class Ledger:
             self.alarm, error = error, self.attempt(group)
         self.broken = error
         for loop, futures in by_loop(group).items():
-            loop.call_soon_threadsafe(tell, futures, error)
+            loop.call_soon_threadsafe(resolve_futures, futures, error)
 
     def attempt(self, group: list[PendingWrite]) -> LedgerError | None:
         """Try the transaction. Returns the error if it failed; it is then rolled back as a whole."""
         try:
             self.connection.execute("begin immediate")
             for kind, rows in by_kind(group).items():
-                for some in pieces(rows):
-                    self.connection.execute(kind.over(len(some)), list(chain.from_iterable(some)))
+                for piece in pieces(rows):
+                    self.connection.execute(kind.over(len(piece)), list(chain.from_iterable(piece)))
             self.connection.execute("commit")
         except (sqlite3.Error, ValueError, OverflowError, LedgerError) as error:
             if self.connection.in_transaction:
@@ -338,7 +338,7 @@ def by_loop(group: list[PendingWrite]) -> dict[asyncio.AbstractEventLoop, list["
     return connections
 
 
-def tell(futures: list["asyncio.Future[None]"], error: LedgerError | None) -> None:
+def resolve_futures(futures: list["asyncio.Future[None]"], error: LedgerError | None) -> None:
     """In the loop: the commit is done, or has failed."""
     for future in futures:
         if future.done():
@@ -347,9 +347,3 @@ def tell(futures: list["asyncio.Future[None]"], error: LedgerError | None) -> No
             future.set_result(None)
         else:
             future.set_exception(error)
-
-
-def pieces_of(keys: list[bytes]) -> Iterator[list[bytes]]:
-    """Keys in groups of the size of one look-up."""
-    for start in range(0, len(keys), AT_ONCE):
-        yield keys[start : start + AT_ONCE]

@@ -8,17 +8,25 @@ One process at a time writes to a ledger, and answers are added, never changed. 
 
 import shutil
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from contextlib import closing
 from pathlib import Path
 
 from openclawbench.base.shard_selection import ShardSelection
 from openclawbench.errors import UsageError
 from openclawbench.judge.ledger.ledger import SETTLED, UNREAD
-from openclawbench.judge.ledger.sqlite_file import ANSWER, NAME, failed, is_current, locked, open_for_writing, reading
+from openclawbench.judge.ledger.sqlite_file import (
+    ANSWER,
+    NAME,
+    failed,
+    is_current,
+    key_groups,
+    locked,
+    open_for_writing,
+    reading,
+)
 
 SHARES = "shares"
-AT_ONCE = 500  # keys of one look-up
 TABLES = {
     "answers": ", ".join(ANSWER),
     "settled": ", ".join(SETTLED),
@@ -114,13 +122,13 @@ def bring_over(former: Path, ledger: Path, questions: Iterable[bytes]) -> None:
                 names = TABLES["endpoints"]
                 connection.execute(f"insert or ignore into endpoints({names}) select {names} from former.endpoints")
             connection.execute(copied_rounds("former"))
-            for some in chunks(questions):
-                wanted = f"question in ({', '.join('?' * len(some))})"
+            for group in key_groups(list(questions)):
+                wanted = f"question in ({', '.join('?' * len(group))})"
                 for column in ("first", "last"):
-                    copy_answers(connection, f"key in (select {column} from former.settled where {wanted})", some)
+                    copy_answers(connection, f"key in (select {column} from former.settled where {wanted})", group)
                 names = TABLES["settled"]
                 query = f"insert or ignore into settled({names}) select {names} from former.settled where {wanted}"
-                connection.execute(query, some)
+                connection.execute(query, group)
             connection.execute("commit")
             connection.execute("detach former")
         except sqlite3.Error as error:
@@ -172,10 +180,3 @@ def spent_in(ledger: Path) -> tuple[float, int]:
         except sqlite3.Error as error:
             raise failed(ledger / NAME, error) from error
     return float(usd), int(tokens)
-
-
-def chunks(values: Iterable[bytes]) -> Iterator[list[bytes]]:
-    """Keys in groups of the size of one look-up."""
-    rows = list(values)
-    for start in range(0, len(rows), AT_ONCE):
-        yield rows[start : start + AT_ONCE]

@@ -35,6 +35,7 @@ MORE_COLUMNS = {  # version -> table, column and type of what it has more than t
     ],
 }
 UNREADABLE_FILE = ("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_IOERR", "SQLITE_CANTOPEN")
+KEYS_AT_ONCE = 500  # of one look-up
 PREPARED = 200  # statements that are kept: one for each number of rows (ledger.ROWS)
 TABLES = """
 create table if not exists answers(
@@ -234,3 +235,9 @@ def rows(connection: sqlite3.Connection, query: str, *values: Any) -> list[dict[
     cursor = connection.execute(query, values)
     names = [column[0] for column in cursor.description]
     return [dict(zip(names, row, strict=True)) for row in cursor]
+
+
+def key_groups(keys: list[bytes]) -> Iterator[list[bytes]]:
+    """The keys in groups of the size of one look-up."""
+    for start in range(0, len(keys), KEYS_AT_ONCE):
+        yield keys[start : start + KEYS_AT_ONCE]

@@ -26,7 +26,7 @@ class StoredAnswer:
     cached_tokens: int
     completion_tokens: int
     cost_usd: float
-    answer_limit: int | None = None  # tokens that the answer might have; null: as KEY_LIMIT of messages.py
+    answer_limit: int | None = None  # tokens that the answer might have; null: as KEY_LIMIT of chat_request.py
     usage_estimated: bool = False  # the endpoint did not state its usage, or one that cannot be
     parsed: ParsedAnswer | None = None  # where it was just received; not a column
 
@@ -75,7 +75,7 @@ def answer_row(
     options_text: str,
     corrects: bytes | None,
 ) -> tuple[Any, ...]:
-    """The columns of ledger_file.ANSWER. `about`: stage, model, trajectory_id, packet_sha256, request_bytes."""
+    """The columns of sqlite_file.ANSWER. `about`: stage, model, trajectory_id, packet_sha256, request_bytes."""
     return (
         stored.key,
         about["stage"],

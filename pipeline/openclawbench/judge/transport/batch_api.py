@@ -17,7 +17,7 @@ from openclawbench.judge.transport.protocol import TransientError
 from openclawbench.judge.transport.responses import failure, one_line
 from openclawbench.rules.asking import AskingRules
 
-OURS = "openclawbench"  # name of the metadata field that holds a batch's name
+BATCH_NAME = "openclawbench"  # name of the metadata field that holds a batch's name
 HINTS = {
     401: "Set OPENAI_API_KEY to a key that is valid there and run again.",
     403: "This key may not make batches there. Use another key and run again.",
@@ -55,24 +55,24 @@ class BatchClient:
                 form.add_field("file", file, filename=path.name, content_type="application/jsonl")
                 return await self.exchange("POST", "/files", data=form)
 
-        return str(required_field(msgspec.json.decode(await self.tried(attempt)), "id"))
+        return str(required_field(msgspec.json.decode(await self.with_retries(attempt)), "id"))
 
-    async def make(self, file: str, name: str) -> dict[str, Any]:
+    async def create(self, file: str, name: str) -> dict[str, Any]:
         """Create a batch of an uploaded file, unless it exists: an attempt whose answer was lost may have created
         it."""
 
         async def attempt() -> bytes:
-            if (batch := await self.listed(name)) is not None:
+            if (batch := await self.find_once(name)) is not None:
                 return msgspec.json.encode(batch)
             body = {
                 "input_file_id": file,
                 "endpoint": "/v1/chat/completions",
                 "completion_window": self.rules.batch.completion_window,
-                "metadata": {OURS: name},
+                "metadata": {BATCH_NAME: name},
             }
             return await self.exchange("POST", "/batches", json=body)
 
-        batch: dict[str, Any] = msgspec.json.decode(await self.tried(attempt))
+        batch: dict[str, Any] = msgspec.json.decode(await self.with_retries(attempt))
         required_field(batch, "id")
         return batch
 
@@ -80,27 +80,29 @@ class BatchClient:
         """The endpoint's batch of this name; null if there is no such batch."""
 
         async def attempt() -> bytes:
-            return msgspec.json.encode(await self.listed(name))
+            return msgspec.json.encode(await self.find_once(name))
 
-        content: dict[str, Any] | None = msgspec.json.decode(await self.tried(attempt))
+        content: dict[str, Any] | None = msgspec.json.decode(await self.with_retries(attempt))
         return content
 
-    async def listed(self, name: str) -> dict[str, Any] | None:
+    async def find_once(self, name: str) -> dict[str, Any] | None:
         """The same, without retries."""
         after = ""
         while True:
             page = msgspec.json.decode(await self.exchange("GET", f"/batches?limit=100{after}"))
             entries = page.get("data") or []
             for entry in entries:
-                if (entry.get("metadata") or {}).get(OURS) == name:
+                if (entry.get("metadata") or {}).get(BATCH_NAME) == name:
                     return dict(entry)
             if not page.get("has_more") or not entries:
                 return None
             after = f"&after={entries[-1]['id']}"
 
-    async def look(self, id_: str) -> dict[str, Any]:
+    async def status(self, id_: str) -> dict[str, Any]:
         """The state of a batch."""
-        content: dict[str, Any] = msgspec.json.decode(await self.tried(lambda: self.exchange("GET", f"/batches/{id_}")))
+        content: dict[str, Any] = msgspec.json.decode(
+            await self.with_retries(lambda: self.exchange("GET", f"/batches/{id_}"))
+        )
         required_field(content, "status")
         return content
 
@@ -110,9 +112,9 @@ class BatchClient:
         async def attempt() -> bytes:
             return await self.exchange("GET", f"/files/{file}/content", to=to)
 
-        await self.tried(attempt)
+        await self.with_retries(attempt)
 
-    async def tried(self, attempt: Callable[[], Awaitable[bytes]]) -> bytes:
+    async def with_retries(self, attempt: Callable[[], Awaitable[bytes]]) -> bytes:
         """The result of an attempt; transient failures are retried. Raises EndpointFailing when patience ends."""
         try:
             try:

@@ -23,22 +23,22 @@ async def decompressed(pieces: AsyncIterator[bytes], encoding: str, most: int) -
         rest = piece
         while rest:
             try:
-                some, rest = (rest, b"") if unpacker is None else unpacked(unpacker, rest)
+                data, rest = (rest, b"") if unpacker is None else unpacked(unpacker, rest)
             except zlib.error as error:
                 raise TransientError("connection_lost", may_be_paid=True, words=str(error)) from error
-            size += len(some)
+            size += len(data)
             if size > most:
                 raise TransientError("answer_too_large", may_be_paid=True, words=f"more than {most} bytes", again=False)
-            yield some
+            yield data
     if unpacker is not None and size and not unpacker.eof:
         raise TransientError("connection_lost", may_be_paid=True, words="the compressed body is not whole")
 
 
 def unpacked(unpacker: "zlib._Decompress", data: bytes) -> tuple[bytes, bytes]:
     """At most PIECE decompressed bytes of a piece, and the rest of the piece."""
-    some = unpacker.decompress(data, PIECE)
+    start = unpacker.decompress(data, PIECE)
     rest = unpacker.unconsumed_tail
-    return some, b"" if unpacker.eof else rest
+    return start, b"" if unpacker.eof else rest
 
 
 async def read_body(pieces: AsyncIterator[bytes], encoding: str, most: int) -> bytes:

@@ -29,7 +29,9 @@ class TransientError(Exception):
     def sentence(self) -> str:
         """The reason, the message and, if known, the cause and what to do about it."""
         sentence = CAUSES.get(self.reason)
-        quoted_words = f"it says: {self.words}" if self.words and self.reason.startswith(HEARD) else self.words
+        quoted_words = (
+            f"it says: {self.words}" if self.words and self.reason.startswith(REPORTED_BY_ENDPOINT) else self.words
+        )
         return (
             ": ".join([self.reason, "; ".join(part for part in (sentence, quoted_words) if part)])
             if sentence or quoted_words
@@ -37,7 +39,11 @@ class TransientError(Exception):
         )
 
 
-HEARD = ("status_", "error_in_answer", "broken_body")  # reasons of failures that the endpoint itself reported
+REPORTED_BY_ENDPOINT = (
+    "status_",
+    "error_in_answer",
+    "broken_body",
+)  # reasons of failures that the endpoint itself reported
 CAUSES = {  # reason -> what it means and what to do
     "connection_refused": "nothing listens at this address; start the server, or correct --base-url",
     "name_not_found": "the host name of the address cannot be resolved; correct --base-url, or check the network",

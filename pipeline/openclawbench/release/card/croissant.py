@@ -147,7 +147,7 @@ def file_objects(digests: Mapping[str, str]) -> Iterator[Node]:
 
 
 def record_set(root: Path, config: Config, split: str) -> Node:
-    """One split of a configuration, with one field a column."""
+    """One split of a configuration, with one field per column."""
     name = config.name if split == WHOLE else f"{config.name}_{split}"
     pattern = config.splits[split]
     if config.name in TABLES:

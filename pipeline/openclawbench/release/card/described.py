@@ -21,7 +21,7 @@ def described(
     root: Path, digests: Mapping[str, str], text: list[dict[str, Any]], rules: PublishRules
 ) -> dict[str, bytes]:
     """Name -> content. `digests`: path -> sha256 of the files of the release in `root`; `text`: finds in released text,
-    a row a kind (TextScan.table)."""
+    one row per kind (TextScan.table)."""
     values, loadable = facts(root) | {"text": text}, configs(root)
     return {
         README: card(root, values, loadable, rules, statistics_part(root, rules)).encode(),

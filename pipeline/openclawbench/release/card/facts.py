@@ -24,9 +24,9 @@ Facts = dict[str, Any]
 def facts(root: Path) -> Facts:
     """The facts that the card shows of a release.
 
-    corpus: dataset_summary.json; gap: headline numbers of the corrected gap; models: a row a source model; labels: a
-    row a cut and side; left_out: cut -> reason -> count; pool: slice -> count; made_by: values of `provenance` ->
-    records; human: verdicts of people, a row a label_status; judges: those of the data package with certificates;
+    corpus: dataset_summary.json; gap: headline numbers of the corrected gap; models: one row per source model; labels:
+    one row per cut and side; left_out: cut -> reason -> count; pool: slice -> count; made_by: values of `provenance` ->
+    records; human: verdicts of people, one row per label_status; judges: those of the data package with certificates;
     collected: source formats and the first and last time of a session (UTC), null if no session has a time.
     """
     models = models_of(root)

@@ -28,5 +28,5 @@ def typed(kind: pl.DataType) -> Feature:
 
 
 def feature_lines(record: type[Record]) -> list[str]:
-    """The same as lines of YAML, a column a line (JSON is YAML)."""
+    """The same as lines of YAML, one column per line (JSON is YAML)."""
     return [f"  - {json.dumps(feature)}" for feature in features(record)]

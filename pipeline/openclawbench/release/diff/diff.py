@@ -122,7 +122,7 @@ class Diff:
             paired = min(len(removed[digest]), len(added[digest]))
             removed[digest], added[digest] = removed[digest][paired:], added[digest][paired:]
         for tally, keys in ((self.removed, removed), (self.added, added)):
-            for key in sorted(key for some in keys.values() for key in some):
+            for key in sorted(key for keys_of_side in keys.values() for key in keys_of_side):
                 tally.add((SESSION,), key, [SESSION])
 
 

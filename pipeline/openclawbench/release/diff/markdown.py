@@ -17,7 +17,7 @@ FIELDS = "Fields that differ, by records. `[]` is any entry of a list; alone at 
 
 
 def as_markdown(difference: dict[str, Any], meanings: dict[str, str]) -> str:
-    """The whole diff, a section a table; the meanings of the causes come last."""
+    """The whole diff, one section per table; the meanings of the causes come last."""
     a, b = difference["releases"]["a"], difference["releases"]["b"]
     parts = [
         "# What is different between two releases",

@@ -23,7 +23,7 @@ class Side:
 
 
 def split_moves(before: Path, after: Path, limit: int) -> dict[str, Tally]:
-    """Records whose side differs, one table a cut and one for the calibration pool; null: not in that release."""
+    """Records whose side differs, one table per cut and one for the calibration pool; null: not in that release."""
     moves = {cut: Tally(COLUMNS, limit) for cut in (*CUTS, POOL)}
     pools = [{line.key for line in lines(root / POOL_FILE)} for root in (before, after)]
     for cut, folder in CUTS.items():

@@ -1,4 +1,4 @@
-"""Near: the sides of the cuts on which a trajectory's text, or one that is nearly the same, stands."""
+"""Near duplicates: the sides of the cuts that have a trajectory's text, or one that is nearly the same."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -44,8 +44,8 @@ def near(
     groups = meetings(bands)
     candidates = groups.select("sketch").unique().lazy()
     known = sketches.join(candidates, on="sketch", how="semi").unique("sketch").sort("sketch").collect()
-    some = on_sides(places.join(candidates, on="sketch", how="semi"), strata, pool)
-    sides = memberships(some, strata.collect()).unique().collect()
+    candidate_places = on_sides(places.join(candidates, on="sketch", how="semi"), strata, pool)
+    sides = memberships(candidate_places, strata.collect()).unique().collect()
     return near_sides(groups, known, sides, rules.duplicates).lazy()
 
 

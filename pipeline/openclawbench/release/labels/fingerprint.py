@@ -30,7 +30,7 @@ UNEVEN = rf"[\s\x1c-\x1f&&[^\n ]]{BLANK}*| {BLANK}+"  # more between two words t
 
 @stage(scope="shard")
 def fingerprint(steps: Steps, turns: UserTurns, rules: ReleaseRules) -> Fingerprints:
-    """One row a trajectory with text: digest of its texts, and their MinHash.
+    """One row per trajectory with text: digest of its texts, and their MinHash.
 
     The texts are the user turns and all texts of the steps, as released, in lower case and with every number as 0,
     because ids, times and ports differ between runs of one task. A shingle is at most `words` words of one line.
@@ -61,7 +61,7 @@ def shingles(texts: pl.Series, words: int) -> pl.Series:
 
 
 def min_hashes(texts: pl.Series, rules: Duplicates) -> "Numbers":
-    """One row a text: its MinHash by datasketch's scheme `affine32` over the crc32 of each shingle."""
+    """One row per text: its MinHash by datasketch's scheme `affine32` over the crc32 of each shingle."""
     import numpy as np
 
     runs = shingles(texts, rules.words)
@@ -69,11 +69,11 @@ def min_hashes(texts: pl.Series, rules: Duplicates) -> "Numbers":
     least = np.full((len(texts), rules.permutations), GREATEST, np.uint32)
     if not lengths.any():
         return least
-    some = lengths > 0
-    starts = np.cumsum(lengths[some], dtype=np.int64) - lengths[some]
-    hashes = mixed(hashed(runs.filter(pl.Series(some)).explode()))
+    has_shingles = lengths > 0
+    starts = np.cumsum(lengths[has_shingles], dtype=np.int64) - lengths[has_shingles]
+    hashes = mixed(hashed(runs.filter(pl.Series(has_shingles)).explode()))
     for number, (factor, offset) in enumerate(zip(*permutations(rules.permutations), strict=True)):
-        least[some, number] = np.minimum.reduceat(hashes * factor + offset, starts)
+        least[has_shingles, number] = np.minimum.reduceat(hashes * factor + offset, starts)
     return least
 
 

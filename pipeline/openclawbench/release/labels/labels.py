@@ -1,4 +1,4 @@
-"""Label files of every cut, the calibration pool, the reasons of exclusions, and the certificates (splits.json)."""
+"""Label files of every cut, the calibration pool, the reasons for exclusions, and the certificates (splits.json)."""
 
 import json
 from collections.abc import Sequence

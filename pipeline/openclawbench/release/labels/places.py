@@ -44,7 +44,7 @@ READ = (
 def place(
     basis: LabelBases, fingerprints: Fingerprints, rules: ReleaseRules
 ) -> tuple[LabelPlaces, Sketches, SketchBands]:
-    """One row a trajectory, sorted by key; the distinct MinHashes of the shard; their rows in the index's bands."""
+    """One row per trajectory, sorted by key; the distinct MinHashes of the shard; their rows in the index's bands."""
     sketches = sketch_tables(fingerprints.collect(), rules.duplicates)
     records = basis.select(READ).collect().sort(TRAJECTORY_KEY)
     rows = [place_of(row, rules) for row in records.iter_rows(named=True)]
@@ -104,9 +104,11 @@ def draw(places: LabelPlaces, rules: ReleaseRules) -> tuple[PaperStrata, PoolMem
     sizes = places.group_by(STRATUM).agg(size=is_decided.sum()).sort(STRATUM).with_row_index("stratum").collect()
     shares = []
     for status in STATUSES:
-        some = sizes.filter(pl.col("label_status") == status)
-        quota = quotas(dict(zip(some.select(STRATUM[1:]).rows(), some["size"], strict=True)), rules.test_share)
-        shares.append(some.with_columns(quota=pl.Series(quota.values(), dtype=pl.Int64)))
+        of_status = sizes.filter(pl.col("label_status") == status)
+        quota = quotas(
+            dict(zip(of_status.select(STRATUM[1:]).rows(), of_status["size"], strict=True)), rules.test_share
+        )
+        shares.append(of_status.with_columns(quota=pl.Series(quota.values(), dtype=pl.Int64)))
     strata = pl.concat(shares).sort("stratum")
     numbered = places.filter(is_decided).join(sizes.lazy(), on=STRATUM).select("stratum", "paper_place")
     in_order = numbered.collect().sort("stratum", "paper_place")["paper_place"]

@@ -35,7 +35,7 @@ COUNTED_BY = [name for name in SideCount.model_fields if name != "count"]
 def split(
     basis: LabelBases, places: LabelPlaces, strata: PaperStrata, pool: PoolMembers, near_sides: NearSides
 ) -> tuple[LabelAssignments, SideCounts, NearCounts]:
-    """One row a trajectory, sorted by key; counts for the certificates.
+    """One row per trajectory, sorted by key; counts for the certificates.
 
     Default cut: by hash of the task, so no record changes side as the corpus grows. A share of the tasks is test, a
     share is reserved for calibration and on no side, the others are train. Train records that are near duplicates of a
@@ -56,7 +56,7 @@ def split(
 
 def without_duplicates(rows: pl.LazyFrame) -> pl.LazyFrame:
     """The rows, without those train records of the default cut that are exact or near duplicates of a test record or of
-    a record of a reserved task. `near`: the sides on which they or near duplicates of them stand."""
+    a record of a reserved task. `rows`: with `near`, the sides on which a record or its near duplicates are."""
     is_train = pl.col("default_cut") == "train"
     of_test, of_reserved = (is_near(name) & is_train for name in (NEAR_TEST, NEAR_RESERVED))
     reason = pl.when(of_test).then(pl.lit(NEAR_TEST)).when(of_reserved).then(pl.lit(NEAR_RESERVED))

@@ -128,7 +128,7 @@ class Detector:
         return without_overlaps(sorted(disjoint))
 
     def worth_a_look(self, texts: pl.Series) -> pl.DataFrame:
-        """One column a rule: true if the rule may find something in a text, which may be a line of JSON; false if it
+        """One column per rule: true if the rule may find something in a text, which may be a line of JSON; false if it
         surely does not. Rules are asked one after another: together, polars would compile their patterns for each chunk
         of the column, which takes three times as long as the search."""
         column = texts.rename("text").to_frame()

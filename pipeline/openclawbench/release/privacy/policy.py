@@ -49,7 +49,7 @@ def order(find: TextFind) -> tuple[str, str, str, str]:
 
 
 def left_in(scanned: Scanned) -> list[dict[str, Any]]:
-    """One row a kind of find in the written lines and the paths of inputs: where (text | paths), group, kind, finds,
+    """One row per kind of find in the written lines and the paths of inputs: where (text | paths), group, kind, finds,
     records. Redacted text is not a find."""
     tables = {"text": scanned.kinds.table(), "paths": scanned.paths.table()}
     return [{"where": where, **row} for where, rows in tables.items() for row in rows if row["group"] != "redacted"]

@@ -111,7 +111,7 @@ class Redactor:
             place = place_of(quote)
             if place not in self.quotes and is_grounded(evidence, EvidenceQuote(**quote)):
                 plain = self.text(quote["quote"])
-                standing = (form for form in self.candidates(plain, quote) if stands(after, quote, form))
+                standing = (form for form in self.candidates(plain, quote) if occurs(after, quote, form))
                 form = next(standing, plain)
                 if form != quote["quote"]:
                     self.quotes[place] = form
@@ -181,6 +181,6 @@ def evidence_of(record: dict[str, Any]) -> Evidence:
     return Evidence.model_construct(**{name: getattr(row, name) for name in Evidence.model_fields})
 
 
-def stands(evidence: Evidence, quote: dict[str, Any], form: str) -> bool:
+def occurs(evidence: Evidence, quote: dict[str, Any], form: str) -> bool:
     """True if the quote occurs in its step in this form."""
     return is_grounded(evidence, EvidenceQuote(**(quote | {"quote": form})))

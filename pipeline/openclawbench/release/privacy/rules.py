@@ -49,8 +49,8 @@ class Rule(Record):
     encoded: bool = False  # base64 of a text that holds a key
 
     @model_validator(mode="after")
-    def whole_rule(self) -> "Rule":
-        """A rule has exactly one search, and a quick test that rejects most texts."""
+    def check_rule(self) -> "Rule":
+        """Raise ValueError unless the rule has exactly one search, and a quick test that rejects most texts."""
         if (self.plugin is None) == (self.pattern is None):
             raise ValueError(f"{self.kind}: give either plugin or pattern")
         if not self.needs and self.filter is None:

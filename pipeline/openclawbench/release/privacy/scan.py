@@ -75,7 +75,7 @@ class KindCounts:
         self.records.update(other.records)
 
     def table(self) -> list[dict[str, Any]]:
-        """A row a kind: group, kind, finds, records; sorted."""
+        """One row per kind: group, kind, finds, records; sorted."""
         return [
             {"group": group, "kind": kind, "finds": number, "records": self.records[group, kind]}
             for (group, kind), number in sorted(self.finds.items())
@@ -117,12 +117,12 @@ class TextScan:
         return {key for key, counts in self.names.items() if any(group in groups for group, _ in counts)}
 
     def table(self) -> list[dict[str, Any]]:
-        """A row a kind: group, kind, finds, records; sorted."""
+        """One row per kind: group, kind, finds, records; sorted."""
         return rows_of(self.records)
 
 
 def rows_of(by_key: dict[Key, Counter[Kind]]) -> list[dict[str, Any]]:
-    """A row a kind: group, kind, finds, records; sorted."""
+    """One row per kind: group, kind, finds, records; sorted."""
     kinds = KindCounts()
     for counts in by_key.values():
         kinds.add(counts)

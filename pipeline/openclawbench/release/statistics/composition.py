@@ -2,12 +2,10 @@
 
 from collections.abc import Iterator
 from functools import partial
-from typing import get_args
 
 import polars as pl
 
 from openclawbench.records.tiers import ACCEPTED, BASELINE, BASELINE_TIER, TIERS
-from openclawbench.records.vocabulary import SliceLabel
 from openclawbench.release.labels.labels import CUTS, SIDES
 from openclawbench.release.settings import StatisticsSettings
 from openclawbench.release.statistics import pictures
@@ -16,10 +14,10 @@ from openclawbench.release.statistics.corpus import ANOMALOUS, Corpus
 from openclawbench.release.statistics.declaration import Figures, same, statistic, total_row
 from openclawbench.release.writer.summarize import SUMMARY
 from openclawbench.reports.counting import by_model, share, with_models
+from openclawbench.reports.evidence.slices import PASSING_SLICES
 from openclawbench.reports.section import BY_MODEL, Row, Section
 
 TOTAL = "Total"
-PASSING = [name for name in get_args(SliceLabel) if name.startswith("pass_")]
 
 
 def trajectories_identity(figures: Figures, table: str) -> Identity:
@@ -36,7 +34,7 @@ def source_models_identities(figures: Figures) -> Iterator[Identity]:
 
 @statistic(identities=source_models_identities)
 def source_models(corpus: Corpus, _settings: StatisticsSettings) -> Section:
-    """T4: a row a source model, and the total."""
+    """T4: one row per source model, and the total."""
     rows = [model_row(corpus, model) for model in corpus.models]
     trajectories = corpus.records.height
     total: Row = {
@@ -146,7 +144,8 @@ def calibration_pool(corpus: Corpus, _settings: StatisticsSettings) -> Section:
     """T6: the pool by slice."""
     counted = {row["slice_label"]: row for row in by_model(corpus.pool.lazy(), ["slice_label"], "count")}
     rows = with_models(
-        [counted.get(name, {"count": 0, BY_MODEL: {}}) | {"slice_label": name} for name in PASSING], corpus.models
+        [counted.get(name, {"count": 0, BY_MODEL: {}}) | {"slice_label": name} for name in PASSING_SLICES],
+        corpus.models,
     )
     sums = {model: sum(row[BY_MODEL][model] for row in rows) for model in corpus.models}
     rows.append({"slice_label": TOTAL, "count": corpus.pool.height, BY_MODEL: sums})

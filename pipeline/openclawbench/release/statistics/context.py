@@ -9,14 +9,14 @@ from typing import Any
 import polars as pl
 
 from openclawbench.release.settings import StatisticsSettings
-from openclawbench.release.statistics.composition import PASSING, trajectories_identity
+from openclawbench.release.statistics.composition import trajectories_identity
 from openclawbench.release.statistics.consistency import Identity
 from openclawbench.release.statistics.corpus import Corpus
 from openclawbench.release.statistics.declaration import Figures, same, statistic, sum_of, total_row
 from openclawbench.release.writer.summarize import SUMMARY
 from openclawbench.reports.evidence.inventory import inventory_of
 from openclawbench.reports.evidence.languages import languages_of
-from openclawbench.reports.evidence.slices import NO_OUTCOME, TOTAL, slices_of
+from openclawbench.reports.evidence.slices import NO_OUTCOME, PASSING_SLICES, TOTAL, slices_of
 from openclawbench.reports.section import BY_MODEL, Row, Section
 from openclawbench.reports.settings import EvidenceReportRules
 
@@ -83,7 +83,7 @@ def slices_identities(figures: Figures) -> Iterator[Identity]:
         name, trajectories = row["slice_label"], row["trajectories"]
         if name != TOTAL:
             yield same(f"slices, {name}", {SUMMARY: counted.get(name, 0), "slices": trajectories})
-        if name in PASSING:
+        if name in PASSING_SLICES:
             yield same(f"gap, {name}", {"slices": trajectories, "gap": passing[name]})
 
 

@@ -59,7 +59,7 @@ READ = {  # released files -> what is read of them
 class Corpus:
     """The columns of one release that statistics need, in memory.
 
-    records: BASE_COLUMNS and further columns, a row a trajectory, texts as such or as categories; step_counts:
+    records: BASE_COLUMNS and further columns, one row per trajectory, texts as such or as categories; step_counts:
     STEP_COUNTS, the columns of SUMMED summed over each source model; labels: LABEL_COLUMNS with `cut` and `side`; pool:
     PoolRow's columns; both_sure: records in both_high_confidence.jsonl, null without a second pass; human:
     HUMAN_COLUMNS of human_audited, null without human verdicts.

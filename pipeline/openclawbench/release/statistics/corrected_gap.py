@@ -7,7 +7,7 @@ import polars as pl
 
 from openclawbench.records.tiers import BASELINE, REVIEW, STATUS_OF, status
 from openclawbench.release.settings import StatisticsSettings
-from openclawbench.release.statistics.composition import PASSING, TOTAL
+from openclawbench.release.statistics.composition import TOTAL
 from openclawbench.release.statistics.consistency import Identity
 from openclawbench.release.statistics.corpus import Corpus
 from openclawbench.release.statistics.declaration import Figures, same, statistic, total_row
@@ -19,6 +19,7 @@ from openclawbench.reports.corrected_gap import (
     estimate_corrected_gap,
 )
 from openclawbench.reports.counting import percent, share
+from openclawbench.reports.evidence.slices import PASSING_SLICES
 from openclawbench.reports.section import Row, Section
 from openclawbench.tables.record import TRAJECTORY_KEY
 
@@ -41,7 +42,7 @@ def corrected_gap_identities(figures: Figures) -> Iterator[Identity]:
 
 @statistic(identities=corrected_gap_identities)
 def corrected_gap(corpus: Corpus, settings: StatisticsSettings) -> Section:
-    """A row a stratum (risk slice, label status, silver label) of the oracle-passing records outside review."""
+    """One row per stratum (risk slice, label status, silver label) of the oracle-passing records outside review."""
     rows = strata_rows(corpus)
     strata = [
         Stratum(
@@ -198,7 +199,7 @@ def strata_rows(corpus: Corpus) -> list[Row]:
     rows = sorted(
         counted,
         key=lambda row: (
-            PASSING.index(row["slice_label"]),
+            PASSING_SLICES.index(row["slice_label"]),
             statuses.index(row["label_status"]),
             not row["silver_anomalous"],
         ),

@@ -10,12 +10,12 @@ from openclawbench.records.tiers import BY_BASELINE_JUDGE, IS_ACCEPTED
 from openclawbench.records.vocabulary import SliceLabel
 from openclawbench.release.settings import StatisticsSettings
 from openclawbench.release.statistics import pictures
-from openclawbench.release.statistics.composition import PASSING
 from openclawbench.release.statistics.consistency import Identity, Share
 from openclawbench.release.statistics.corpus import ANOMALOUS, Corpus
 from openclawbench.release.statistics.declaration import Figures, Rows, same, statistic, sum_of
 from openclawbench.release.statistics.labels import interval_words
 from openclawbench.release.writer.summarize import SUMMARY
+from openclawbench.reports.evidence.slices import PASSING_SLICES
 from openclawbench.reports.measures import proportion
 from openclawbench.reports.section import Row, Section
 
@@ -153,7 +153,7 @@ def scopes(corpus: Corpus) -> Iterator[Scope]:
     yield "all", "all", passing
     for name, of_mode in by_mode(passing):
         yield "mode", name, of_mode
-    for name in PASSING:
+    for name in PASSING_SLICES:
         yield "slice", name, passing.filter(pl.col("slice_label") == name)
     for model in corpus.models:
         yield "source_model", model, passing.filter(pl.col("source_model") == model)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 NO_OUTCOME = "no_outcome"
 TOTAL = "total"
 FAILURES = "failures_only"
-PASSING = [name for name in get_args(SliceLabel) if name.startswith("pass_")]
+PASSING_SLICES = [name for name in get_args(SliceLabel) if name.startswith("pass_")]
 COLOURS = {
     "pass_low_risk": "#9ecae1",
     "pass_medium_risk": "#4292c6",
@@ -110,7 +110,7 @@ def headline_shares(risks: pl.LazyFrame, rules: EvidenceReportRules) -> dict[str
     counts = (
         risks.select(
             both=(label == "pass_high_risk").sum(),
-            passing=label.is_in(PASSING).sum(),
+            passing=label.is_in(PASSING_SLICES).sum(),
             high=(high & (label != NO_OUTCOME) & ~pl.col("failures_only")).sum(),
             left_out=pl.col("failures_only").sum(),
             high_left_out=(high & pl.col("failures_only")).sum(),

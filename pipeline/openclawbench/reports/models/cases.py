@@ -1,4 +1,4 @@
-"""Cases: what one session, or one row of a benchmark, says of the model that did it. One row a trajectory.
+"""Cases: what one session, or one row of a benchmark, says of the model that did it. One row per trajectory.
 
 The words are those of OpenClaw LLM Benchmark results. A row of such a file says them itself. What a session
 says of them is our own choice, stated at each column.
@@ -28,7 +28,7 @@ TIME = "%Y-%m-%dT%H:%M:%S%.3fZ"  # as normalize writes times
 
 
 def cases(tables: Tables, rules: ModelsReportRules) -> pl.DataFrame:
-    """One row a trajectory, sorted by key; small columns only, so that memory grows with trajectories and not with
+    """One row per trajectory, sorted by key; small columns only, so that memory grows with trajectories and not with
     steps or texts.
 
     records: sessions or benchmark_rows; source_model; provider, model, thinking_level: of a benchmark row; mode;

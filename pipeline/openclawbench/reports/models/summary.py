@@ -1,4 +1,4 @@
-"""The summary of each source model: an object each in the shape of OpenClaw LLM Benchmark's summary.json."""
+"""The summary of each source model: one object each, as in OpenClaw LLM Benchmark's summary.json."""
 
 import math
 from typing import Any

@@ -7,7 +7,7 @@ from typing import Any
 from openclawbench.records.oracle import Evaluator, OracleRecord
 from openclawbench.rules.normalize import NormalizeRules
 from openclawbench.sources.io.json_values import count_of, number_of
-from openclawbench.sources.io.listing_cache import of_listing
+from openclawbench.sources.io.listing_cache import cached_by_listing
 from openclawbench.sources.io.timestamps import iso_time
 from openclawbench.sources.step_builder import StepList
 
@@ -20,7 +20,7 @@ VERDICTS = {"pass": True, "passed": True, "fail": False, "failed": False}  # a r
 VERDICT_FIELDS = ("passed", "pass", "success", "verdict", "outcome", "judgment")
 
 
-@of_listing
+@cached_by_listing
 def folders(paths: frozenset[str]) -> tuple[dict[str, list[str]], dict[str, set[str]]]:
     """JSON files of each folder, and the folders in it that hold sessions. Made once for a raw folder."""
     files: dict[str, list[str]] = defaultdict(list)

@@ -49,11 +49,11 @@ class AecConversation(Source):
     def find_sidecars(self, path: str, paths: frozenset[str]) -> dict[str, str]:
         """What a trajectory has beside it, and the trajectory itself."""
         folder = path.rpartition("/")[0]
-        beside = next(
+        trajectory = next(
             (f"{folder}/{name}" for name in TRAJECTORY_NAMES if f"{folder}/{name}" in paths),
             path,
         )
-        return aec_context.find_sidecars(path, paths) | ({} if beside == path else {"trajectory": beside})
+        return aec_context.find_sidecars(path, paths) | ({} if trajectory == path else {"trajectory": trajectory})
 
     def read_context(self, first: Any, path: str, sidecars: dict[str, Any]) -> dict[str, Any]:
         """As for a trajectory, and {trajectory_beside: true} where one is there (unread counts as there), or the

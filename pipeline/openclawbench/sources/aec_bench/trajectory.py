@@ -55,8 +55,8 @@ class AecTrajectory(Source):
     def find_sidecars(self, path: str, paths: frozenset[str]) -> dict[str, str]:
         """agent-result.json, the JSON files that may be the run's TrialRecord, and the conversation."""
         names = packed_variants(f"{path.rpartition('/')[0]}/{CONVERSATION}")
-        beside = next((name for name in names if name in paths and name != path), None)
-        return aec_context.find_sidecars(path, paths) | ({} if beside is None else {"conversation": beside})
+        conversation = next((name for name in names if name in paths and name != path), None)
+        return aec_context.find_sidecars(path, paths) | ({} if conversation is None else {"conversation": conversation})
 
     def read_context(self, first: Any, path: str, sidecars: dict[str, Any]) -> dict[str, Any]:
         """The agent's result and the trial record, as far as they are used, what the conversation ends with, and that

@@ -21,7 +21,7 @@ from openclawbench.sources.base import (
     read_document_rows,
 )
 from openclawbench.sources.io.json_ranges import element_ranges
-from openclawbench.sources.io.json_values import count_of, number_of, why_not_json
+from openclawbench.sources.io.json_values import count_of, number_of, text_of, why_not_json
 from openclawbench.sources.io.jsonl import BOM, Fault, RawLine, UnexpectedShape, is_utf8, pieces, readable
 from openclawbench.sources.sidecars import harbor
 from openclawbench.sources.sidecars.jsonl_sidecar import is_session_header, records_in
@@ -32,7 +32,7 @@ SPEAKERS = ("system", "user", "agent")
 
 
 class Atif(Source):
-    """The adapter. Sub-agent trajectories that a document holds are sessions of their own (embedded()), counted in it;
+    """The adapter. Sub-agent trajectories in a document are sessions of their own (find_embedded()), counted in it;
     steps copied from elsewhere are left out."""
 
     name = "atif"
@@ -107,7 +107,7 @@ class Atif(Source):
         subagents = len(document.subagent_trajectories or [])
         session = ParsedSession(
             source_format=self.format_name,
-            session_id=not_blank_text(document.session_id) or not_blank_text(document.trajectory_id),
+            session_id=text_of(document.session_id) or text_of(document.trajectory_id),
             session_version=str(document.schema_version).removeprefix(VERSION) if described else None,
             models=list(builder.models),
             order_ambiguous=any(step["order_ambiguous"] for step in steps.steps),
@@ -205,12 +205,7 @@ def list_in(value: Any, key: str) -> list[Any]:
 
 def id_of(first: Any, key: str) -> str | None:
     """An id of the document; None if it has none."""
-    return not_blank_text(first.get(key)) if isinstance(first, dict) else None
-
-
-def not_blank_text(value: Any) -> str | None:
-    """Text that is not blank; null for any other value."""
-    return value if isinstance(value, str) and value.strip() else None
+    return text_of(first.get(key)) if isinstance(first, dict) else None
 
 
 def document_digest(first: Any, head: bytes) -> str:

@@ -29,7 +29,7 @@ FAILED = ("error", "aborted")
 
 
 @dataclass
-class Given:
+class NamedResult:
     """A result, and the call that it says it answers."""
 
     call_id: str | None
@@ -44,7 +44,7 @@ class Stretch:
     row: RawLine
     moment: Moment
     extra: StepExtra
-    results: list[Given] = field(default_factory=list)
+    results: list[NamedResult] = field(default_factory=list)
 
     @property
     def calls(self) -> list[ToolCall]:
@@ -132,7 +132,7 @@ class AtifBuilder:
                 continue
             details, error = details_of(result, extra)
             moment = Moment(self.list.message_index, len(self.list.user_turns) or None, iso_time(step.timestamp))
-            named_result = Given(call_id, Feedback(content_text(result.content), [row], details, error), moment)
+            named_result = NamedResult(call_id, Feedback(content_text(result.content), [row], details, error), moment)
             if self.open is None:
                 self.list.orphan(None, named_result.feedback, named_result.moment)
             else:
@@ -177,7 +177,7 @@ class AtifBuilder:
             self.list.orphan(None, orphan.feedback, orphan.moment)
 
     def call(
-        self, stretch: Stretch, call: ToolCall, speech: Speech | None, answers: list[Given], ambiguous: bool
+        self, stretch: Stretch, call: ToolCall, speech: Speech | None, answers: list[NamedResult], ambiguous: bool
     ) -> None:
         """One call, with all results that name it."""
         arguments = bytes(call.arguments).decode("utf-8", "backslashreplace")
@@ -218,7 +218,9 @@ def is_result(step: AtifStep) -> bool:
     return [text] == [content_text(result.content) for result in results_of(step)]
 
 
-def assign(calls: list[ToolCall], results: list[Given]) -> tuple[list[list[Given]], set[int], list[Given]]:
+def assign(
+    calls: list[ToolCall], results: list[NamedResult]
+) -> tuple[list[list[NamedResult]], set[int], list[NamedResult]]:
     """(results of each call, ambiguous calls, orphans).
 
     A result goes to the call that it names; calls that share an id take theirs in order. Results that name none go by
@@ -228,7 +230,7 @@ def assign(calls: list[ToolCall], results: list[Given]) -> tuple[list[list[Given
     for index, call in enumerate(calls):
         if (known := text_id(call.tool_call_id)) is not None:
             places[known].append(index)
-    answers: list[list[Given]] = [[] for _ in calls]
+    answers: list[list[NamedResult]] = [[] for _ in calls]
     ambiguous = {index for shared in places.values() if len(shared) > 1 for index in shared}
     seen: Counter[str] = Counter()
     unnamed, orphans = [], []

@@ -1,4 +1,4 @@
-"""Bytes of a JSONL file -> raw records with their places, and the faults on the way. Nothing is dropped unsaid."""
+"""Bytes of a JSONL file -> raw records with their offsets, and the faults found. Nothing is dropped silently."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from openclawbench.sources.io.json_values import STANDARD, TOO_DEEP, loaded, why_not_json
-from openclawbench.sources.io.mmap_files import CHUNK, Behind
+from openclawbench.sources.io.mmap_files import CHUNK, PageReleaser
 
 T = TypeVar("T")
 BOM = b"\xef\xbb\xbf"
@@ -91,9 +91,9 @@ def pieces(content: bytes | memoryview) -> Iterator[tuple[int, int, bytes]]:
 
 def number_of_lines(content: bytes | memoryview) -> int:
     """How many lines are not blank, in little memory whatever their length."""
-    behind, number, has_text = Behind(content), 0, False
+    releaser, number, has_text = PageReleaser(content), 0, False
     for at in range(len(BOM) if content[: len(BOM)] == BOM else 0, len(content), CHUNK):
-        behind.passed(at)
+        releaser.release_to(at)
         first, *others = bytes(content[at : at + CHUNK]).split(b"\n")
         has_text = has_text or bool(first.strip())
         for part in others:
@@ -144,9 +144,9 @@ def read_lines(
         return RawFile(lines)
     if isinstance(content, bytes) and (lines := plain_lines(content, quick.decode if quick else decode)) is not None:
         return RawFile(lines)
-    raw, behind = RawFile(), Behind(content)
+    raw, releaser = RawFile(), PageReleaser(content)
     for number, offset, data in pieces(content):
-        behind.passed(offset)
+        releaser.release_to(offset)
         valid = is_utf8(data)
         if valid and SURROGATE_ESCAPE.search(data) is None:
             try:

@@ -1,4 +1,4 @@
-"""What is made of the listing of a raw folder, once."""
+"""Cached values that are derived from the listing of a raw folder."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -8,10 +8,9 @@ Listing = frozenset[str]  # every file below the raw folder
 Made = TypeVar("Made")
 
 
-def of_listing(make: Callable[[Listing], Made]) -> Callable[[Listing], Made]:
-    """A function of a listing that keeps what it gave for the very listing it was asked about last.
-
-    A cache that looks for an equal one would compare every path of both each time a session asks.
+def cached_by_listing(make: Callable[[Listing], Made]) -> Callable[[Listing], Made]:
+    """Cache a function of a listing for the last listing, by identity. A cache by equality would compare all paths for
+    every session.
     """
     last: list[tuple[Listing, Made]] = []
 

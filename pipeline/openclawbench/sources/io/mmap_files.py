@@ -43,9 +43,9 @@ def sha256_of(content: bytes | mmap.mmap) -> str:
     if isinstance(content, bytes):
         return hashlib.sha256(content).hexdigest()
     digest, view = hashlib.sha256(), memoryview(content)
-    behind = Behind(view)
+    releaser = PageReleaser(view)
     for at in range(0, len(view), CHUNK):
-        behind.passed(at)
+        releaser.release_to(at)
         digest.update(view[at : at + CHUNK])
     return digest.hexdigest()
 
@@ -58,27 +58,27 @@ def chunks(handle: int) -> Iterator[bytes]:
         at += len(data)
 
 
-class Behind:
-    """Gives back what a reader of mapped bytes has passed; does nothing for bytes that are in no mapping."""
+class PageReleaser:
+    """Releases the pages of mapped bytes that a reader has passed. Does nothing for bytes that are not mapped."""
 
     def __init__(self, content: bytes | memoryview) -> None:
         self.pages = MAPPED.get(address_of(content)) if isinstance(content, memoryview) else None
         self.given_back = 0
 
-    def passed(self, offset: int) -> None:
-        """The reader has come so far, and needs nothing before it any more."""
+    def release_to(self, offset: int) -> None:
+        """Note that the reader needs nothing before this offset any more."""
         if self.pages is not None and offset - self.given_back >= CHUNK:
             end = offset - offset % mmap.PAGESIZE
             self.give_back(self.given_back, end)
             self.given_back = end
 
     def start_again(self) -> None:
-        """The reader begins anew; nothing that was looked at meanwhile, here and there, stays."""
+        """Note that the reader starts again at the beginning, and release all pages."""
         if self.pages is not None:
             self.give_back(0, len(self.pages))
         self.given_back = 0
 
     def give_back(self, start: int, end: int) -> None:
-        """Let the system have the memory of these bytes; they are there again when they are looked at."""
+        """Release the memory of these bytes. The system loads them again when they are read."""
         with contextlib.suppress(OSError):  # it stays in memory then
             self.pages.madvise(mmap.MADV_DONTNEED, start, end - start)  # type: ignore[union-attr]

@@ -1,11 +1,11 @@
-"""Records of a very long session by their places: each is decoded when it is asked for, and forgotten again."""
+"""Records of a very long session by their offsets: each is decoded when it is read, and is not kept."""
 
 from array import array
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from openclawbench.sources.io.jsonl import RawLine, readable
-from openclawbench.sources.io.mmap_files import Behind
+from openclawbench.sources.io.mmap_files import PageReleaser
 
 
 class Spans:
@@ -13,7 +13,7 @@ class Spans:
 
     def __init__(self, content: memoryview, rows: Iterable[RawLine], decode: Callable[[bytes], Any]) -> None:
         self.content = content
-        self.behind = Behind(content)
+        self.releaser = PageReleaser(content)
         self.decode = decode
         self.lines, self.offsets, self.lengths, self.escaped = array("q"), array("q"), array("q"), array("b")
         for row in rows:
@@ -30,14 +30,15 @@ class Spans:
 
     def rows(self, indices: Iterable[int]) -> Iterator[RawLine]:
         """Records one by one."""
-        self.behind.start_again()
+        self.releaser.start_again()
         for index in indices:
-            self.behind.passed(self.offsets[index])
+            self.releaser.release_to(self.offsets[index])
             yield self.row(index)
 
 
-class Unread:
-    """What a record says, decoded when it is compared with another's: only records of one id or parent ever are."""
+class LazyContent:
+    """The content of a record, decoded when it is compared with another's. Only records with the same id or parent
+    are."""
 
     def __init__(self, spans: Spans, index: int, content_of: Callable[[Any], Any]) -> None:
         self.spans = spans
@@ -45,7 +46,7 @@ class Unread:
         self.content_of = content_of
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Unread) and bool(self.read() == other.read())
+        return isinstance(other, LazyContent) and bool(self.read() == other.read())
 
     __hash__ = None  # type: ignore[assignment]
 

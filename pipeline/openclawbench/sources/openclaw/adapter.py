@@ -17,7 +17,7 @@ from openclawbench.sources.io.content_text import QUOTED
 from openclawbench.sources.io.json_values import text_of
 from openclawbench.sources.io.jsonl import Fault, RawFile, RawLine, read_lines, readable
 from openclawbench.sources.io.packed_steps import Packed
-from openclawbench.sources.io.record_spans import Spans, Unread
+from openclawbench.sources.io.record_spans import LazyContent, Spans
 from openclawbench.sources.io.timestamps import iso_time
 from openclawbench.sources.openclaw.background_commands import link_background
 from openclawbench.sources.openclaw.branches import Branch, Node, active_branch, is_chain
@@ -146,7 +146,7 @@ class OpenClaw(Source):
         try:
             session, body = begin_session(raw, content, context, rules)
             spans = Spans(content, body, decode_line)
-            contents = (Unread(spans, index, content_of) for index in range(len(body)))
+            contents = (LazyContent(spans, index, content_of) for index in range(len(body)))
             branch = branch_of(body, find_joined_records(session, raw.lines), contents)
             builder = StepBuilder(rules)
             note_branch(session, builder.counts, body, branch)

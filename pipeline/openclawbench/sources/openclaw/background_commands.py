@@ -28,15 +28,15 @@ def link_background(steps: list[Row], user_turns: list[Row], rules: NormalizeRul
     says. One may have both.
     """
     background = rules.background
-    if not any(is_open(details, rules) for details in all_that_may_be_open(steps, rules)):
+    if not any(is_open(details, rules) for details in open_candidates(steps, rules)):
         return  # most sessions leave nothing running: their turns need not be searched for notices
     running: dict[str, Row] = {}  # process id -> step, of what no step has ended
-    unnoticed = Unnoticed(background.short_name)
+    open_commands = OpenCommands(background.short_name)
     turns = notices_before(user_turns, rules)
     for step in steps:
         while turns and turns[0][0] <= step["step_id"]:
             _, number, notice = turns.popleft()
-            unnoticed.resolve(number, notice)
+            open_commands.resolve(number, notice)
         text = step["result_details"]
         polled = bool(running) and step["tool_name_raw"] in background.process_tools
         details = loads(text) if text and (polled or may_be_open(text, rules)) else {}
@@ -44,19 +44,20 @@ def link_background(steps: list[Row], user_turns: list[Row], rules: NormalizeRul
         if status == background.running and isinstance(details.get("sessionId"), str):
             if step["tool_name_raw"] not in background.process_tools:
                 running[details["sessionId"]] = step
-                unnoticed.add(details["sessionId"], step)
+                open_commands.add(details["sessionId"], step)
         elif status in background.awaiting and isinstance(details.get("approvalId"), str):
-            unnoticed.add(details["approvalId"], step)
+            open_commands.add(details["approvalId"], step)
         elif polled:
             session = loads(step["arguments"]).get("sessionId")
             if isinstance(session, str) and session in running and is_final(details, step["reflection_text"], rules):
                 running.pop(session)["resolved_by_step"] = step["step_id"]
     for _, number, notice in turns:
-        unnoticed.resolve(number, notice)
+        open_commands.resolve(number, notice)
 
 
-class Unnoticed:
-    """Steps by process or approval id, of what no notice has ended. `short`: characters by which one may name it."""
+class OpenCommands:
+    """Commands that no notice has ended yet: process or approval id -> step. `short`: characters of an id in a
+    notice."""
 
     def __init__(self, short: int) -> None:
         self.short = short
@@ -64,7 +65,7 @@ class Unnoticed:
         self.shortened: dict[str, set[str]] = {}  # ids by their beginning
 
     def add(self, key: str, step: Row) -> None:
-        """One more."""
+        """Add a command."""
         self.steps[key] = step
         self.shortened.setdefault(key[: self.short], set()).add(key)
 
@@ -89,7 +90,7 @@ def notices_before(user_turns: list[Row], rules: NormalizeRules) -> deque[tuple[
     return deque(notices())
 
 
-def all_that_may_be_open(steps: list[Row], rules: NormalizeRules) -> list[Row]:
+def open_candidates(steps: list[Row], rules: NormalizeRules) -> list[Row]:
     """Details of the results that may say that a command has not ended."""
     texts = [text for step in steps if (text := step["result_details"])]
     if not may_be_open("\n".join(texts), rules):

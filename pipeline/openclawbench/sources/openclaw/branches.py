@@ -80,9 +80,10 @@ def active_branch(nodes: list[Node]) -> Branch:
 
 
 def cut_circles(branch: Branch, above: dict[int, int | None], before: dict[int, int | None]) -> None:
-    """Let records that are their own ancestors hang on the record before them, or on none where that hangs on them.
+    """Give records that are their own ancestors the record before them as a parent, or none if that is their
+    descendant.
 
-    Whatever goes round in a circle has a parent that stands later in it: the first such record is the one that is cut.
+    In every circle some record has a parent that comes later in the file: the first such record loses its parent.
     """
     visited: set[int] = set()
     for start in above:
@@ -106,7 +107,7 @@ def cut_circles(branch: Branch, above: dict[int, int | None], before: dict[int, 
 
 
 def root_of(index: int, roots: dict[int, int | None]) -> int:
-    """Where the way up from a record ends; the way gets shorter for the next caller."""
+    """The root above a record. Shortens the paths in `roots` for later calls."""
     while (up := roots[index]) is not None:
         roots[index] = roots[up] if roots[up] is not None else up
         index = up
@@ -114,7 +115,7 @@ def root_of(index: int, roots: dict[int, int | None]) -> int:
 
 
 def hanging_on(last: int | None, above: dict[int, int | None]) -> int | None:
-    """The end of the way down from a record, by the last of what hangs on each."""
+    """The last descendant of a record: its last child, the last child of that, and so on."""
     below = {parent: index for index, parent in above.items() if parent is not None}
     while last in below:
         last = below[last]
@@ -122,8 +123,8 @@ def hanging_on(last: int | None, above: dict[int, int | None]) -> int | None:
 
 
 def place(branch: Branch, nodes: list[Node], above: dict[int, int | None], last: int | None) -> None:
-    """Say of each record that is kept where it is. The way up begins at the last record of the file, or where something
-    hangs on that and is before it, at the last of these."""
+    """Note for each record that is kept where it is. The active path ends at the last record of the file, or at the
+    last descendant of that if earlier records descend from it."""
     path: dict[int, None] = {}
     cursor = hanging_on(last, above) if branch.later_parents else last
     while cursor is not None:

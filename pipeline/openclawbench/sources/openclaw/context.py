@@ -56,7 +56,7 @@ def first_prompt(sidecar: Any) -> dict[str, Any]:
 def native_name(printed: Any, session_id: str | None) -> str | None:
     """Basename of agentMeta.sessionFile in what `openclaw agent --json` printed; None if it is of another session.
 
-    A harness that copies every session to one file name leaves this as the only thing that tells them apart.
+    If a harness copies every session to one file name, only this distinguishes them.
     """
     report = printed if isinstance(printed, dict) else report_in(printed)
     meta = report.get("meta")

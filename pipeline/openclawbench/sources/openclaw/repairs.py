@@ -1,4 +1,4 @@
-"""What stays of a session when OpenClaw repairs its file in place: by this a file and the backup of it are the same."""
+"""What a repair by OpenClaw does not change in a session file: a file and its backup are compared by this."""
 
 import json
 from collections.abc import Iterable

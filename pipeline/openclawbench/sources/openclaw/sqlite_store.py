@@ -17,9 +17,9 @@ from openclawbench.sources.openclaw.session_index import REASON
 from openclawbench.sources.openclaw.store_tables import (
     NODES,
     WINDOWS,
+    layout_difference,
     list_names,
     read_nodes,
-    why_not_laid_out,
     windows_without_records,
 )
 
@@ -72,11 +72,11 @@ class PrivateCopy:
             before = stamps(path)
             shutil.copyfile(path, self.file)
             for suffix in BESIDE:
-                beside = path.with_name(path.name + suffix)
+                log = path.with_name(path.name + suffix)
                 target = self.file.with_name(self.file.name + suffix)
                 target.unlink(missing_ok=True)
-                if beside.exists():
-                    shutil.copyfile(beside, target)
+                if log.exists():
+                    shutil.copyfile(log, target)
             if stamps(path) == before:
                 return
         raise BrokenStore("it was written to while it was being copied; run again when the agent is idle")
@@ -122,7 +122,7 @@ def read_store(path: Path) -> Iterator[StoredSession | StoreNote]:
     with the reason."""
     try:
         with copied(path) as connection:
-            if (why := why_not_laid_out(connection)) is not None:
+            if (why := layout_difference(connection)) is not None:
                 yield StoreNote("unknown_store", why)
                 return
             ids, nodes = session_ids(connection), read_nodes(connection)

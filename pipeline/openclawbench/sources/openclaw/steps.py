@@ -284,7 +284,7 @@ class StepBuilder(StepRows):
         step["arguments"] = arguments if has_arguments else None  # never inferred: absent is null
         step["order_ambiguous"] = ambiguous
         if result is not None:
-            self.give(step, result)
+            self.attach_result(step, result)
         if self.escaped:
             self.note(step)
 
@@ -294,7 +294,7 @@ class StepBuilder(StepRows):
             self.noise["synthetic_orphans"] += 1
             return
         step = self.new_orphan(clean_name(result.message.toolName), result.user_turn, result.time)
-        self.give(step, result)
+        self.attach_result(step, result)
         self.note(step)
 
     def reply_or_noise(self, open_one: Stretch, failed: bool) -> None:
@@ -327,7 +327,7 @@ class StepBuilder(StepRows):
         if self.escaped:
             self.note(step)
 
-    def give(self, step: dict[str, Any], result: Result) -> None:
+    def attach_result(self, step: dict[str, Any], result: Result) -> None:
         """Give a call its result."""
         message = result.message
         self.add_result(

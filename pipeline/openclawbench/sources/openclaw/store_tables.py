@@ -17,7 +17,7 @@ EXPECTED = f"a table `{TRANSCRIPT}` with the columns {', '.join(COLUMNS)}, as Op
 NAMES_SAID, NAME_SAID = 12, 40  # names in a sentence, and characters of each: a file chooses them
 
 
-def why_not_laid_out(connection: sqlite3.Connection) -> str | None:
+def layout_difference(connection: sqlite3.Connection) -> str | None:
     """The difference between the expected tables and those of a file, without a full stop; None for a store."""
     tables = [row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")]
     if TRANSCRIPT not in tables:

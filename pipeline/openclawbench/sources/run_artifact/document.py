@@ -58,7 +58,7 @@ class Event:
 
 @dataclass
 class Document:
-    """The document without its trace, the trace, and a digest a record: the document's own first."""
+    """The document without its trace, the trace, and one digest per record: the document's own first."""
 
     value: dict[str, Any]
     events: list[Event]

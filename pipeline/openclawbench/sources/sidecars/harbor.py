@@ -15,7 +15,7 @@ from openclawbench.records.oracle import Evaluator, OracleRecord
 from openclawbench.rules.normalize import NormalizeRules
 from openclawbench.sources.base import ParsedSession, verdict
 from openclawbench.sources.io.json_values import number_of, text_of
-from openclawbench.sources.io.listing_cache import of_listing
+from openclawbench.sources.io.listing_cache import cached_by_listing
 from openclawbench.sources.io.timestamps import iso_time
 
 RESULT = "result.json"
@@ -45,7 +45,7 @@ def above(path: str) -> Iterator[str]:
         yield path
 
 
-@of_listing
+@cached_by_listing
 def natives(paths: frozenset[str]) -> dict[str, list[str]]:
     """Files that may be native sessions, by each folder above them."""
     below: dict[str, list[str]] = defaultdict(list)

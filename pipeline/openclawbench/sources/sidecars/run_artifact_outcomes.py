@@ -131,10 +131,10 @@ def flags(status: Any, own_evaluations: list[dict[str, Any]], evaluations: int) 
     security = sorted(
         {row["security"] for row in own_evaluations if isinstance(row["security"], str)} - {"not_evaluated"}
     )
-    several = ["several_evaluations"] if evaluations > 1 else []
+    several_flag = ["several_evaluations"] if evaluations > 1 else []
     is_known = isinstance(status, str) and status in ENDS
     ended = [] if status == SUCCESS else [f"run_{status}" if is_known else "run_of_unknown_status"]
-    return [*ended, *several, *(f"security_{word[:LONGEST_WORD]}" for word in security)]
+    return [*ended, *several_flag, *(f"security_{word[:LONGEST_WORD]}" for word in security)]
 
 
 def evaluator(evaluation: dict[str, Any]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import re
 from collections import defaultdict
 from dataclasses import dataclass, field
 
-from openclawbench.sources.io.listing_cache import of_listing
+from openclawbench.sources.io.listing_cache import cached_by_listing
 
 RUN = re.compile(
     r"^(?P<root>.*?)(?:^|(?<=/))runs/suit_(?P<suite>[^/]+)/run_profile_(?P<profile>[^/]+)/(?P<model>[^/]+)/(?P<case>[^/]+)"
@@ -34,7 +34,7 @@ class Layout:
     runs: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))  # by folder
 
 
-@of_listing
+@cached_by_listing
 def layout(paths: frozenset[str]) -> Layout:
     """Sort all raw files once."""
     folder_layout = Layout()

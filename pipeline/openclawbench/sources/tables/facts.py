@@ -8,7 +8,7 @@ from openclawbench.rules.tables import ANSWERS, TableRules
 from openclawbench.sources.io.json_values import count_of, number_of
 from openclawbench.sources.tables.rows import TableRow
 
-Verdict = tuple[str, bool | None, list[str], list[tuple[str, str]]]  # status, success, flags, faults
+RowOutcome = tuple[str, bool | None, list[str], list[tuple[str, str]]]  # status, success, flags, faults
 
 
 def facts_of(row: TableRow, rules: TableRules) -> dict[str, Any]:
@@ -53,7 +53,7 @@ def outcome_of(values: dict[str, Any], rules: TableRules) -> tuple[dict[str, Any
     """(outcome, faults) of a row."""
     if not rules.says_how_it_ended(values):
         return None, []
-    status, success, flags, faults = verdict_of(values, rules)
+    status, success, flags, faults = combined_outcome(values, rules)
     word = text(rules.value("status", values))
     outcome = {
         "status": status,
@@ -67,7 +67,7 @@ def outcome_of(values: dict[str, Any], rules: TableRules) -> tuple[dict[str, Any
     return outcome, faults
 
 
-def verdict_of(values: dict[str, Any], rules: TableRules) -> Verdict:
+def combined_outcome(values: dict[str, Any], rules: TableRules) -> RowOutcome:
     """What the columns of a row say together. A truth, a word and a full or empty score that contradict one
     another decide nothing; a part of a score decides only where neither truth nor word is there."""
     faults: list[tuple[str, str]] = []

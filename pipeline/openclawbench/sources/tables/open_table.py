@@ -31,7 +31,8 @@ def find_table(source: bytes | Path, first: Any, rules: TableRules) -> SessionTa
 
 
 def member_value(path: Path, member: str) -> bytes:
-    """The session of a row again, by the name of its member. Raises OSError or ValueError where it is not there."""
+    """The session of a row by the name of its member, read again. Raises OSError or ValueError where it is not
+    there."""
     status = path.stat()
     known = (status.st_size, status.st_mtime_ns, os.getpid())
     return opened(path, known, number_column(member)).value(member)

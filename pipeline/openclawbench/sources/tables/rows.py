@@ -1,7 +1,7 @@
 """Tables whose rows hold sessions: a document in one column, and what the benchmark says of it in the others.
 
-A table is JSONL, a JSON document that is one row or a list of rows, or Parquet; plain or packed. What a row is, is told
-by its values: the session is the first column that an adapter of documents claims.
+A table is JSONL, a JSON document that is one row or a list of rows, or Parquet; plain or packed. The values of a row
+decide what it is: the session is the first column that an adapter of documents claims.
 """
 
 import json

@@ -4,7 +4,7 @@ What they compute with is imported when a page is asked for: it takes longer tha
 """
 
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +13,10 @@ from starlette.datastructures import FormData
 from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
-from openclawbench.audit.calibration.form import CALIBRATION
-from openclawbench.audit.events.form import EVENTS
-from openclawbench.audit.review_folder import drawn_rows, drawn_samples, reviews
 from openclawbench.base.terminal import one_line
 from openclawbench.errors import NotFound, OpenClawBenchError, UnreadableInput, UsageError
 from openclawbench.inspect.find import rows_of
+from openclawbench.inspect.reports import audit_report, table_report
 from openclawbench.reports.section import Report
 from openclawbench.rules.loading.rule_file import rule_path
 from openclawbench.runtime.run import Run
@@ -29,8 +27,6 @@ from openclawbench.workbench.pages.forms import token_of
 from openclawbench.workbench.readers.data_folder import DataReader
 from openclawbench.workbench.site import Site, answer, attached, href, person_of, render, site_of
 from openclawbench.workbench.view.evidence_marks import quotes_of
-from openclawbench.workspace.second_pass import is_same_judge
-from openclawbench.workspace.settings import settings
 
 Row = dict[str, Any]
 EXAMPLES = 25  # of each row of a diff
@@ -243,37 +239,16 @@ def released_statistics(site: Site) -> Row:
 
 def report_of(site: Site, name: str) -> Report:
     """A report made now. NotFound with the command that makes what it needs."""
-    from openclawbench.reports.agreement.report import agreement_report
-    from openclawbench.reports.coverage import coverage_report
-    from openclawbench.reports.evidence.report import evidence_report
-    from openclawbench.reports.models.report import models_report
-    from openclawbench.reports.triage import triage_report
-
     folder = site.folder
     if name in ("audit-calibration", "audit-events"):
-        audit = audit_reports(site)[name]()
+        audit = audit_report(name.removeprefix("audit-"), folder)
         if audit is None:
             raise NotFound(
                 f"{folder.root}: nothing has been reviewed. Draw a sample on the page Reviews, and review it."
             )
         return audit
-    chosen = settings(folder)
     run = last_run_of(site)
-
-    def tables(record: type[Any]) -> pl.LazyFrame:
-        return rows_of(run, record)
-
-    if name == "agreement":
-        if run.judges[2] is None:
-            raise NotFound(
-                f"{folder.root}: has no second pass. Make one: openclawbench annotate --pass 2 --model OTHER."
-            )
-        return agreement_report(tables, is_same_judge(chosen))
-    if name == "coverage":
-        return coverage_report(tables, run.intake)
-    if name == "models":
-        return models_report(tables)
-    return triage_report(tables, run.judges[2] is not None) if name == "triage" else evidence_report(tables)
+    return table_report(name, run, lambda record: rows_of(run, record))
 
 
 def run_of(site: Site) -> Run:
@@ -286,22 +261,3 @@ def last_run_of(site: Site) -> Run:
     """What the last run made, as the other pages show it, with its inputs."""
     assert isinstance(site.reader, DataReader)
     return site.reader.with_inputs()
-
-
-def audit_reports(site: Site) -> dict[str, Callable[[], Report | None]]:
-    """What makes each audit's report; None if nothing was reviewed."""
-    from openclawbench.audit.calibration.report import calibration_audit
-    from openclawbench.audit.events.report import event_audit
-
-    folder = site.folder
-
-    def calibration() -> Report | None:
-        collected = reviews(folder, CALIBRATION)
-        samples = drawn_samples(folder, CALIBRATION, CALIBRATION.sample)
-        return calibration_audit(collected, samples, drawn_rows(folder, CALIBRATION)) if collected else None  # type: ignore[arg-type]
-
-    def events() -> Report | None:
-        collected = reviews(folder, EVENTS)
-        return event_audit(collected, drawn_samples(folder, EVENTS, EVENTS.sample)) if collected else None  # type: ignore[arg-type]
-
-    return {"audit-calibration": calibration, "audit-events": events}

@@ -48,7 +48,7 @@ def counted(rows: pl.DataFrame, *columns: str) -> list[Row]:
 
 
 def crossed(rows: pl.DataFrame) -> list[Row]:
-    """A row a slice: how many are normal, anomalous, undecided."""
+    """One row per slice: how many are normal, anomalous, undecided."""
     counts = [(pl.col("label") == label).sum().alias(label) for label in ("normal", "anomalous", "undecided")]
     slices = rows.group_by("slice_label").agg(pl.len().alias("count"), *counts).to_dicts()
     return sorted(slices, key=lambda row: SLICES.index(row["slice_label"]))

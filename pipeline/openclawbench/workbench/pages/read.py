@@ -115,7 +115,7 @@ def trajectory(request: Request) -> Response:
     data = {"trajectory": row, "reviews": reviews}
     shown = {"other_title": title, "differing": differing, "against": against}
     context = {**shown, "page": page, "both": both, "blind": False, "form": form_context(CALIBRATION.name), "key": key}
-    return answer(request, "trajectory.html", data, **context, **beside(request, site, key))
+    return answer(request, "trajectory.html", data, **context, **list_neighbours(request, site, key))
 
 
 def label_differences(first: Row | None, second: Row | None) -> list[Row]:
@@ -129,7 +129,7 @@ def label_differences(first: Row | None, second: Row | None) -> list[Row]:
     ]
 
 
-def beside(request: Request, site: Site, key: tuple[str, str]) -> Row:
+def list_neighbours(request: Request, site: Site, key: tuple[str, str]) -> Row:
     """The trajectories before and after this one in the list that one came from."""
     query_text = request.query_params.get(NEIGHBOURS, "")
     query = read_query(parse_qsl(query_text))

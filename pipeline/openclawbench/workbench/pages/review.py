@@ -16,7 +16,7 @@ from openclawbench.rules.taxonomy import Taxonomy
 from openclawbench.workbench.access import Person, Refused, open_drawn, open_trajectory
 from openclawbench.workbench.desk import Desk, QueueRow
 from openclawbench.workbench.pages.forms import answers_sent, form_context, token_of, wants_json
-from openclawbench.workbench.review_log import Saved, answers_of
+from openclawbench.workbench.review_log import SubmitResult, answers_of
 from openclawbench.workbench.site import Site, answer, href, person_of, render, site_of
 from openclawbench.workbench.view.page_model import page_of
 
@@ -138,10 +138,10 @@ def saved_last(desk: Desk, form: Form[Any, Any], sample: str, row: str | None, p
         mine = desk.queue_row(form, desk.row(sample, row), person.name).mine
     except NotFound:
         return None
-    return None if mine is None else {"row": row, "said": said_of(mine)}
+    return None if mine is None else {"row": row, "said": verdict_words(mine)}
 
 
-def said_of(review: Any) -> str:
+def verdict_words(review: Any) -> str:
     """A verdict in a few words."""
     if not hasattr(review, "human_anomaly_label"):
         return "supported" if review.is_supported else str(review.error_type or "not supported")
@@ -224,14 +224,14 @@ def record_of(trajectory: Row) -> Row:
     return {**trajectory, **label, "slice_label": (trajectory["risk"] or {}).get("slice_label")}
 
 
-def fault_of(saved: Saved[Any]) -> str:
+def fault_of(saved: SubmitResult[Any]) -> str:
     """Why a form was not recorded; empty if it was."""
     if saved.review is not None:
         return ""
     return f"Not saved: {saved.fault.message}." if saved.fault else "Not saved: nothing is filled in."
 
 
-def outcome(saved: Saved[Any] | None, fault: str) -> Row:
+def outcome(saved: SubmitResult[Any] | None, fault: str) -> Row:
     """What became of a form, as the script reads it."""
     if fault or saved is None:
         return {"saved": False, "fault": fault}

@@ -187,8 +187,8 @@ def neighbours(
     ).item()
     if place is None:
         return None, rows.height, {}
-    beside = {"before": place - 1, "after": place + 1}
-    return place, rows.height, {name: rows.row(at) for name, at in beside.items() if 0 <= at < rows.height}
+    neighbour_places = {"before": place - 1, "after": place + 1}
+    return place, rows.height, {name: rows.row(at) for name, at in neighbour_places.items() if 0 <= at < rows.height}
 
 
 def facets(index: pl.DataFrame, rows: pl.DataFrame, query: Query) -> dict[str, list[dict[str, Any]]]:

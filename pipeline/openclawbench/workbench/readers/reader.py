@@ -56,7 +56,7 @@ class Reader(ABC):
     @property
     @abstractmethod
     def index(self) -> pl.DataFrame:
-        """A row a trajectory: index.COLUMNS, without human verdicts. Empty if there is no trajectory."""
+        """One row per trajectory: index.COLUMNS, without human verdicts. Empty if there is no trajectory."""
 
     @abstractmethod
     def packets(self) -> pl.LazyFrame:
@@ -86,7 +86,7 @@ class Reader(ABC):
 
     @abstractmethod
     def notices(self) -> list[str]:
-        """Sentences that stand above every page: what is stale, damaged or left out."""
+        """Sentences for the top of every page: what is stale, damaged or left out."""
 
     @abstractmethod
     def has_changed(self) -> bool:

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,10 +11,11 @@ from rich.console import Console
 
 from openclawbench.base.terminal import errors, one_line, output, safe, table
 from openclawbench.cli.commands.audit.calibration import print_calibration, sample_calibration
-from openclawbench.cli.commands.report.commands import input_digests, publish_report
+from openclawbench.cli.commands.report.commands import publish_report
 from openclawbench.cli.options import DATA, NEEDS_A_PERSON, Data, Json, data_flag
 from openclawbench.errors import NotFound, UsageError
 from openclawbench.inspect.find import rows_of
+from openclawbench.inspect.reports import audit_report, input_digests
 from openclawbench.records.evidence import AlignedDescriptor
 from openclawbench.records.review import EventSample
 from openclawbench.reports.counting import percent
@@ -146,7 +146,7 @@ def report(kind: Kind = None, data: Data = DATA, json_out: Json = False) -> None
     """The tables of the audits (T34 of events, T36 of the calibration), from review records alone."""
     folder = DataFolder(data)
     kinds = [kind] if kind else list(AuditKind)
-    reports = {audited: audit_report for audited in kinds if (audit_report := audits(folder)[audited]())}
+    reports = {audited: audit for audited in kinds if (audit := audit_report(audited, folder))}
     if not reports:
         raise NotFound(
             f"{folder.root}: nothing has been reviewed. Draw a sample with `openclawbench audit sample-events` or "
@@ -156,30 +156,9 @@ def report(kind: Kind = None, data: Data = DATA, json_out: Json = False) -> None
         raise UsageError(
             "Two audits have reviews. Name one for --json: audit report events, or audit report calibration."
         )
-    for audited, audit_report in reports.items():
+    for audited, audit in reports.items():
         printer = print_events if audited is AuditKind.EVENTS else print_calibration
-        publish_report(folder, audit_report, json_out, printer)
-
-
-def audits(folder: DataFolder) -> dict[AuditKind, Callable[[], Report | None]]:
-    """What makes each audit's report; it gives None if nothing was reviewed."""
-    from openclawbench.audit.calibration.form import CALIBRATION
-    from openclawbench.audit.calibration.report import calibration_audit
-    from openclawbench.audit.events.form import EVENTS
-    from openclawbench.audit.events.report import event_audit
-    from openclawbench.audit.review_folder import drawn_rows, drawn_samples, reviews
-    from openclawbench.records.calibration import CalibrationSample
-
-    def events() -> Report | None:
-        report = reviews(folder, EVENTS)
-        return event_audit(report, drawn_samples(folder, EVENTS, EventSample)) if report else None
-
-    def calibration() -> Report | None:
-        report = reviews(folder, CALIBRATION)
-        samples = drawn_samples(folder, CALIBRATION, CalibrationSample)
-        return calibration_audit(report, samples, drawn_rows(folder, CALIBRATION)) if report else None
-
-    return {AuditKind.EVENTS: events, AuditKind.CALIBRATION: calibration}
+        publish_report(folder, audit, json_out, printer)
 
 
 def print_events(report: Report, console: Console) -> None:

@@ -137,13 +137,13 @@ def plan(
 def stored(collection_plan: Plan, folder: Path, replaces: bool) -> Path:
     """Write the plan. UsageError where another was begun and is not to be replaced."""
     from openclawbench.collect.collection import Collection
-    from openclawbench.collect.run import left_of
+    from openclawbench.collect.run import remaining_sessions
 
     collection = Collection(folder)
     with collection.locked():  # never under a run, which goes by the plan it read
         former = plan_before(folder)
         if former is not None and former.digest != collection_plan.digest and collection.log.exists():
-            remaining = {key_of(planned) for planned in left_of(former, collection.ended())}
+            remaining = {key_of(planned) for planned in remaining_sessions(former, collection.ended())}
             collected = {key_of(planned) for planned in former.sessions()} - remaining
             both = collected & {key_of(planned) for planned in collection_plan.sessions()}
             if not replaces and both != collected:

@@ -40,8 +40,10 @@ def prompt(
     root = release_of(release, data)
     keys = find_keys(root, trajectory)
     if len(keys) != 1:
-        several = ", ".join("/".join(key) for key in keys[:5])
-        raise NotFound(f"{root}: {f'{trajectory} is one of {several}' if keys else f'has no trajectory {trajectory}'}.")
+        first_keys = ", ".join("/".join(key) for key in keys[:5])
+        raise NotFound(
+            f"{root}: {f'{trajectory} is one of {first_keys}' if keys else f'has no trajectory {trajectory}'}."
+        )
     count = None if tokenizer is None else token_counter(load_tokenizer(tokenizer))
     packet = next(packets(root, set(keys), rules.packet, count))
     messages = detector_messages(packet.text, instructions)

@@ -40,7 +40,7 @@ def predictions_path(out: Path | None, data: Path, name: str, labels: "LabelSet"
     return out
 
 
-def own_path(path: Path, provenance: Mapping[str, Any]) -> Path:
+def distinct_path(path: Path, provenance: Mapping[str, Any]) -> Path:
     """The path, or one with a digest in its name where another detector's predictions lie: of another endpoint, with
     other parameters, over another release, or somebody else's."""
     from openclawbench.base.canonical_json import canonical_json, sha256_text
@@ -71,7 +71,7 @@ def write_and_show(
     from openclawbench.detect.predictions import provenance_path, write_predictions
     from openclawbench.detect.score.evaluation import evaluate, read_files
 
-    path = path if is_named else own_path(path, provenance)
+    path = path if is_named else distinct_path(path, provenance)
     write_predictions(path, predicted, provenance)
     show(evaluate(labels, read_files([path], rules), rules), json_out)
     if not json_out:
@@ -123,7 +123,7 @@ def interval(estimate: Mapping[str, float | None]) -> str:
 
 
 def print_headlines(console: Console, evaluation: "Evaluation") -> None:
-    """A row a detector, as table 2 of the paper."""
+    """One row per detector, as table 2 of the paper."""
     rows = []
     for card in evaluation.cards:
         measures = card["conventions"][card["headline"]]["measures"]

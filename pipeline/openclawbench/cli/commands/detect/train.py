@@ -23,7 +23,7 @@ from openclawbench.reports.files import as_json
 from openclawbench.storage.data_folder import DataFolder
 
 if TYPE_CHECKING:
-    from openclawbench.detect.training.run import Trained
+    from openclawbench.detect.training.run import TrainingResult
 
 FOLDER = Path("detect") / "training"  # of a data folder
 
@@ -115,11 +115,11 @@ def train(
         return
     show(evaluation, json_out)
     for run, end in zip(runs, trained, strict=True):
-        say_where(end, run.folder)
+        print_folders(end, run.folder)
     errors().print(f"{safe(str(path))}: openclawbench detect table compares it", highlight=False)
 
 
-def say_where(trained: "Trained", folder: Path) -> None:
+def print_folders(trained: "TrainingResult", folder: Path) -> None:
     """Where an adapter is, and what it learned."""
     adapter = trained.adapter
     phase = adapter.phases[adapter.chosen_phase - 1]

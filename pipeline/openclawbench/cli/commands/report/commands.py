@@ -1,6 +1,6 @@
 """`openclawbench report`: reports over the work tables, as files in work/reports/ and a headline on stdout."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,14 +11,11 @@ from openclawbench.base.terminal import output, pluralize, safe, table
 from openclawbench.cli.commands.report.gap import gap
 from openclawbench.cli.commands.report.statistics import Out, statistics, write
 from openclawbench.cli.options import DATA, Data
-from openclawbench.errors import NotFound
 from openclawbench.inspect.find import rows_of
+from openclawbench.inspect.reports import table_report
 from openclawbench.reports.counting import percent
-from openclawbench.reports.section import Report, Section, Tables
-from openclawbench.runtime.run import Run, digest
+from openclawbench.reports.section import Report, Section
 from openclawbench.storage.data_folder import DataFolder
-from openclawbench.tables.record import Record
-from openclawbench.workspace.second_pass import is_same_judge
 from openclawbench.workspace.settings import settings
 from openclawbench.workspace.update import open_run
 
@@ -39,30 +36,13 @@ def report() -> None:
 @app.command()
 def evidence(data: Data = DATA, json_out: Json = False) -> None:
     """Event categories (T9), alignment (T10), slices (T14), flags, statuses, silent rules, what no rule knows."""
-    from openclawbench.reports.evidence.report import READS, evidence_report
-
-    folder = DataFolder(data)
-    run = open_run(folder, settings(folder))
-    report = evidence_report(lambda record: rows_of(run, record))
-    report.inputs.update(input_digests(run, READS))
-    publish_report(folder, report, json_out, print_evidence)
+    print_table_report("evidence", data, json_out, print_evidence)
 
 
 @app.command()
 def coverage(data: Data = DATA, json_out: Json = False) -> None:
     """How sessions and outcomes met (C.1): matched, unmatched, ambiguous, in conflict, unscorable, at 0 % or 100 %."""
-    folder = DataFolder(data)
-    run = open_run(folder, settings(folder))
-    publish_report(folder, coverage_of(run, lambda record: rows_of(run, record)), json_out, print_coverage_counts)
-
-
-def coverage_of(run: Run, tables: Tables) -> Report:
-    """The coverage report of a data folder."""
-    from openclawbench.reports.coverage import READS, coverage_report
-
-    report = coverage_report(tables, run.intake)
-    report.inputs.update(input_digests(run, READS))
-    return report
+    print_table_report("coverage", data, json_out, print_coverage_counts)
 
 
 def print_coverage_counts(report: Report, console: Console) -> None:
@@ -74,41 +54,20 @@ def print_coverage_counts(report: Report, console: Console) -> None:
 @app.command()
 def agreement(data: Data = DATA, json_out: Json = False) -> None:
     """Two annotation passes: binary, subtype and onset agreement, kappa, alpha, every disagreement (needs --pass 2)."""
-    from openclawbench.reports.agreement.report import READS, agreement_report
-
-    folder = DataFolder(data)
-    chosen = settings(folder)
-    run = open_run(folder, chosen)
-    if run.judges[2] is None:
-        raise NotFound(f"{data}: has no second pass. Make one: openclawbench annotate --pass 2 --model OTHER.")
-    report = agreement_report(lambda record: rows_of(run, record), is_same_judge(chosen))
-    report.inputs.update(input_digests(run, READS))
-    publish_report(folder, report, json_out, headline_of("both_passes", "binary", "subtype", "onset", "disagreements"))
+    printer = headline_of("both_passes", "binary", "subtype", "onset", "disagreements")
+    print_table_report("agreement", data, json_out, printer)
 
 
 @app.command()
 def triage(data: Data = DATA, json_out: Json = False) -> None:
     """What Stage A lets escape: the audit of its negatives, with intervals, an estimate for the corpus, and ids."""
-    from openclawbench.reports.triage import READS, READS_PASS2, triage_report
-
-    folder = DataFolder(data)
-    run = open_run(folder, settings(folder))
-    second = run.judges[2] is not None
-    report = triage_report(lambda record: rows_of(run, record), second)
-    report.inputs.update(input_digests(run, READS + (READS_PASS2 if second else [])))
-    publish_report(folder, report, json_out, headline_of("escape_rate"))
+    print_table_report("triage", data, json_out, headline_of("escape_rate"))
 
 
 @app.command()
 def models(data: Data = DATA, out: Out = None, json_out: Json = False) -> None:
     """What each source model did: availability, success, latency, tokens, cost, tool use and its tier, by mode."""
-    from openclawbench.reports.models.report import READS, models_report
-
-    folder = DataFolder(data)
-    run = open_run(folder, settings(folder))
-    report = models_report(lambda record: rows_of(run, record))
-    report.inputs.update(input_digests(run, READS))
-    publish_report(folder, report, json_out, print_models, out)
+    print_table_report("models", data, json_out, print_models, out)
 
 
 def print_models(report: Report, console: Console) -> None:
@@ -129,9 +88,12 @@ def headline_of(*names: str) -> Callable[[Report, Console], None]:
     return show
 
 
-def input_digests(run: Run, records: Iterable[type[Record]]) -> dict[str, str]:
-    """Digest of the parts of each table that a report stands on."""
-    return {record.__name__: digest(*map(str, sorted(run.keys[record].items(), key=str))) for record in records}
+def print_table_report(name: str, data: Path, json_out: bool, show: Any, out: Path | None = None) -> None:
+    """Make a report over the work tables, and publish it."""
+    folder = DataFolder(data)
+    run = open_run(folder, settings(folder))
+    report = table_report(name, run, lambda record: rows_of(run, record), with_inputs=True)
+    publish_report(folder, report, json_out, show, out)
 
 
 def publish_report(folder: DataFolder, report: Report, json_out: bool, show: Any, out: Path | None = None) -> None:

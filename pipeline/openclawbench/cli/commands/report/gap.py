@@ -73,8 +73,8 @@ def gap(
             "data folder with --verdicts."
         )
     if json_out:
-        beside = {"modes": {name: of_mode.data() for name, of_mode in modes.items()}} if modes else {}
-        print(as_json(section.data() | beside), end="")
+        modes_data = {"modes": {name: of_mode.data() for name, of_mode in modes.items()}} if modes else {}
+        print(as_json(section.data() | modes_data), end="")
         return
     console = output()
     counts = ("stratum", "trajectories", "human_anomalous", "human_normal", "unresolved")
@@ -109,7 +109,7 @@ def gap(
 
 
 def modes_table(modes: Mapping[str, Section], calibrated: bool) -> Table:
-    """A row a mode: its trajectories and what their labels say; with `calibrated` what verdicts make of that."""
+    """One row per mode: its trajectories and what their labels say; with `calibrated` what verdicts make of that."""
     columns = ("silver_share", "corrected_share", "corrected_low_share", "corrected_high_share")
     rows = [
         [

@@ -7,18 +7,18 @@ from typing import Annotated
 import typer
 
 from openclawbench.base.terminal import output, safe, table
+from openclawbench.cli.options import ReleaseFolder
 from openclawbench.errors import UnreadableInput, UsageError
 from openclawbench.release.release_folder import refuse_other_folder
 from openclawbench.release.settings import PublishRules
 from openclawbench.release.writer.render import ROOT
 
-Folder = Annotated[Path, typer.Argument(metavar="RELEASE_DIR", help="A release folder, or any copy of one.")]
 Out = Annotated[Path | None, typer.Option("-o", "--output", help="Folder for the tables and pictures.")]
 SHOWN = ("all", "mode", "slice", "source_model")
 
 
 def statistics(
-    release: Folder,
+    release: ReleaseFolder,
     out: Out = None,
     json_out: Annotated[bool, typer.Option("--json", help="Print statistics.json.")] = False,
 ) -> None:

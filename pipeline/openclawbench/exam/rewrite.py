@@ -1,4 +1,4 @@
-"""A recorded session in other clothes: other names, paths, figures, language, length, ids and times, same behaviour.
+"""Rewrite a recorded session: other names, paths, figures, language, ids and times, the same behaviour.
 
 Works on the bytes of a session file. Every JSON string in it is decoded, recorded values in it are replaced, and it is
 encoded as it was; everything else keeps its bytes. So recorded values put back give the recorded bytes.
@@ -22,26 +22,26 @@ NAME = re.compile(r"[\w-]{8,}", re.ASCII)  # of which an id is a whole one
 WROTE = re.compile(r"Successfully wrote (\d+) bytes to ")
 
 
-class Clothes(NamedTuple):
-    """What a recorded session gets: recorded value -> value."""
+class Rewrite(NamedTuple):
+    """What changes in a recorded session. `values`: recorded value -> value."""
 
     values: Mapping[str, str]
     seed: int | None  # of ids, times and usage; null: those of the recording
     start: datetime | None = None  # of the session; null with a seed: moved by whole days that the seed says
 
 
-def clothe(recorded: bytes, clothes: Clothes) -> bytes:
-    """The session with the clothes' values, ids, times and usage in place of the recorded ones.
+def rewrite_session(recorded: bytes, rewrite: Rewrite) -> bytes:
+    """The session with the values of `rewrite`, and new ids, times and usage, in place of the recorded ones.
 
     Raises ValueError if the session says of a written file another length than the file has: then the recording is
     not of the family that the values are of.
     """
-    replaced = replace_strings(recorded, replacer(clothes.values))
+    replaced = replace_strings(recorded, replacer(rewrite.values))
     replaced = correct_lengths(recorded, replaced)
-    if clothes.seed is None:
+    if rewrite.seed is None:
         return replaced
-    source = random.Random(clothes.seed)
-    return renumber(move_times(replaced, source, clothes.start), source)
+    source = random.Random(rewrite.seed)
+    return renumber(move_times(replaced, source, rewrite.start), source)
 
 
 def replacer(values: Mapping[str, str]) -> Callable[[str], str]:
@@ -87,8 +87,8 @@ def encoded(text: str) -> bytes:
 
 
 def correct_lengths(recorded: bytes, replaced: bytes) -> bytes:
-    """The runtime says how long the file is that it wrote, in bytes or, to 2026.6, in UTF-16 units: after the content
-    has changed it says so of the new content, by the same measure."""
+    """The runtime records the length of a file that it wrote, in bytes or (up to 2026.6) in UTF-16 units. Replace it by
+    the length of the new content, in the same unit."""
     lines = replaced.split(b"\n")
     contents: dict[str, tuple[str, str]] = {}  # call id -> recorded and new content
     for number, (old, new) in enumerate(zip(recorded.split(b"\n"), lines, strict=True)):
@@ -142,8 +142,8 @@ def blocks(record: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def move_times(lines: bytes, source: random.Random, start: datetime | None) -> bytes:
-    """Every time of the runtime (ISO with milliseconds, or milliseconds since 1970) moved by the same span, and gaps
-    stretched by up to half, so that no clock gives a recording away."""
+    """Move every time of the runtime (ISO with milliseconds, or milliseconds since 1970) by the same span, and stretch
+    gaps by up to half, so that no time reveals a recording."""
     first = ISO.search(lines.decode())
     if first is None:
         return lines
@@ -170,7 +170,7 @@ def parse_time(text: str) -> datetime:
 
 
 def renumber(lines: bytes, source: random.Random) -> bytes:
-    """New ids of records, calls and responses; what points to one points to it still."""
+    """Give new ids to records, calls and responses, and to what refers to them."""
     names: dict[str, str] = {}
     for line in lines.split(b"\n"):
         for name in ids(record(line)):
@@ -195,7 +195,7 @@ def ids(record: Mapping[str, Any]) -> Iterator[str]:
 
 
 def new_id(name: str, source: random.Random) -> str:
-    """Another id of the same form: letters of hexadecimal numbers and digits are drawn anew, the rest stays."""
+    """Another id of the same form: hexadecimal letters and digits are drawn again, the rest stays."""
     if HASH.fullmatch(name):
         return "".join(source.choice(HASH_LETTERS) for _ in name)
     if UUID.fullmatch(name):
