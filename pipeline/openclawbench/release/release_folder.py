@@ -1,19 +1,35 @@
 """A release folder as named on the command line, with an error that says what else the path is."""
 
+import json
 from pathlib import Path
 
 from openclawbench.errors import UsageError
 from openclawbench.release.writer.render import ROOT
 
 
+PACKAGE, NAME = "datapackage.json", "openclawbench"
+
+
+def is_release(root: Path) -> bool:
+    """True for a folder with the files of source models, or whose data package is one of a release: without any record
+    there are no such files."""
+    if (root / ROOT).is_dir():
+        return True
+    try:
+        package = json.loads((root / PACKAGE).read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return False
+    return isinstance(package, dict) and package.get("name") == NAME
+
+
 def refuse_other_folder(root: Path) -> None:
     """Raise UsageError if `root` is not a release folder."""
-    if (root / ROOT).is_dir():
+    if is_release(root):
         return
     if not root.exists():
         raise UsageError(f"{root}: there is no such folder.")
     if not root.is_dir():
         raise UsageError(f"{root}: is a file. Name the folder of the release.")
     inside = root / "release"
-    meant = f"Did you mean {inside}?" if (inside / ROOT).is_dir() else "Name the folder that has it."
+    meant = f"Did you mean {inside}?" if is_release(inside) else "Name the folder that has it."
     raise UsageError(f"{root}: holds no {ROOT}/, so it is not a release. {meant}")
