@@ -12,7 +12,7 @@ from rules_judge_row_cases import ROWS
 from openclawbench.fulltax.rules_judge.flow.calls import scripts
 from openclawbench.fulltax.rules_judge.flow.derivation import FACTORS, ROUNDED, follows
 from openclawbench.fulltax.rules_judge.flow.provenance import unsourced_values
-from openclawbench.fulltax.rules_judge.flow.values import all_numbers, codes, figures, readings
+from openclawbench.fulltax.rules_judge.flow.values import all_numbers, codes, figure_texts, readings
 from openclawbench.fulltax.rules_judge.trace import Trace
 from openclawbench.fulltax.rules_judge.triggers import strong_triggers, unread_triggers
 from openclawbench.records.packet import Evidence
@@ -111,7 +111,7 @@ def test_what_a_figure_can_mean(text: str, numbers: set[float]) -> None:
 
 def test_figures_and_codes_of_a_text() -> None:
     text = "On 2026-11-23 order AB-1204 had 2,748 g, 12 boxes, in 2026, at 14:30, v1.2.3, <img width=640>, host-4711."
-    assert [figure for figure, _ in figures(text)] == ["2,748"]
+    assert figure_texts(text) == ["2,748"]
     assert list(codes(text)) == ["AB-1204"]
 
 

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable
 from functools import cached_property
-from typing import ClassVar, Literal, Self, get_args
+from typing import ClassVar, Literal, NamedTuple, Self, get_args
 
 from pydantic import Field, model_validator
 
@@ -21,7 +21,7 @@ from openclawbench.rules.language import LanguageCode
 from openclawbench.rules.loading.numbers import AtLeastOne, Count
 from openclawbench.rules.loading.patterns import PythonPattern
 from openclawbench.rules.loading.references import Other, Reference, texts_at
-from openclawbench.rules.loading.required_literals import needed
+from openclawbench.rules.loading.required_literals import needed, shortest
 from openclawbench.rules.loading.rule_file import Rules, shipped
 from openclawbench.rules.loading.validation import Unfit, each_of
 from openclawbench.tables.record import Record
@@ -204,6 +204,14 @@ class Compiled(Record):
     supported_by: frozenset[str] = frozenset()
 
 
+class Patterns(NamedTuple):
+    """Patterns of a group. `needed`: one of these texts is in the lower case of every text in which one of the patterns
+    is found; empty if a pattern can do without each."""
+
+    patterns: list[Compiled]
+    needed: tuple[str, ...]
+
+
 class JudgeRules(Rules):
     """The rules judge's whole behaviour that is not control flow."""
 
@@ -288,6 +296,20 @@ class JudgeRules(Rules):
         for rule in self.patterns:
             groups.setdefault(rule.group, []).append(compiled(rule))
         return groups
+
+    def patterns_in(self, group: PatternGroup, languages: frozenset[str]) -> Patterns:
+        """The patterns of a group in some languages, and those of no language."""
+        if (group, languages) not in self.known_patterns:
+            patterns = [rule for rule in self.groups[group] if rule.language is None or rule.language in languages]
+            texts = shortest(frozenset(text for pattern in patterns for text in pattern.needed))
+            is_known = all(pattern.needed for pattern in patterns)
+            self.known_patterns[group, languages] = Patterns(patterns, tuple(sorted(texts)) if is_known else ())
+        return self.known_patterns[group, languages]
+
+    @cached_property
+    def known_patterns(self) -> dict[tuple[PatternGroup, frozenset[str]], Patterns]:
+        """The patterns that were asked for so far: a few sets of languages occur."""
+        return {}
 
     @cached_property
     def languages(self) -> frozenset[str]:

@@ -82,9 +82,13 @@ class Text:
         self.plain = plain
         self.lower = plain.lower()
 
+    def lacks(self, needed: tuple[str, ...]) -> bool:
+        """True if none of the texts of which one is needed is there."""
+        return bool(needed) and not any(map(self.lower.__contains__, needed))
+
     def hits(self, pattern: Compiled) -> Iterator[Hit]:
         """Every hit of a pattern whose sentence does not cancel it, in order."""
-        if pattern.needed and not any(map(self.lower.__contains__, pattern.needed)):
+        if self.lacks(pattern.needed):
             return
         for match in pattern.regex.finditer(self.plain):
             begin, stop = sentence(self.plain, *match.span())

@@ -27,7 +27,6 @@ class Trace:
         self.steps = sorted(evidence.steps, key=lambda step: step.step_id)
         self._texts: dict[tuple[int, EvidenceField, bool], Text] = {}
         self._requests: dict[int, str] = {}
-        self._patterns: dict[tuple[PatternGroup, frozenset[str]], list[Compiled]] = {}
         self._hits: dict[tuple[PatternGroup, int, EvidenceField, bool], Hit | None] = {}
 
     @cached_property
@@ -147,22 +146,22 @@ class Trace:
         """The languages of the agent's own words, and that of tools."""
         return frozenset({ENGLISH, *(text.language for text in self.evidence.languages if text.language)})
 
+    @cached_property
+    def languages_by_text(self) -> dict[tuple[int, str], frozenset[str]]:
+        """The languages in which the agent's own words may be, by step and field."""
+        return {
+            place: self.rules.languages if text.coverage == "unsure" else frozenset({ENGLISH, text.language or ENGLISH})
+            for place, text in self.text_languages.items()
+        }
+
     def languages(self, step: EvidenceStep, field: EvidenceField) -> frozenset[str]:
         """The languages whose patterns apply to a text: its own and English, which occurs in nearly all; every
         language where its own is not known. For a text that is not the agent's own words: the agent's languages."""
-        text = self.text_languages.get((step.step_id, field))
-        if text is None:
-            return self.spoken
-        return self.rules.languages if text.coverage == "unsure" else frozenset({ENGLISH, text.language or ENGLISH})
+        return self.languages_by_text.get((step.step_id, field), self.spoken)
 
     def patterns(self, group: PatternGroup, step: EvidenceStep, field: EvidenceField) -> list[Compiled]:
         """The patterns of a group that apply to a text."""
-        languages = self.languages(step, field)
-        if (group, languages) not in self._patterns:
-            spoken = {None, *languages}
-            rules = self.rules.groups[group]
-            self._patterns[group, languages] = [pattern for pattern in rules if pattern.language in spoken]
-        return self._patterns[group, languages]
+        return self.rules.patterns_in(group, self.languages(step, field)).patterns
 
     @cached_property
     def unreadable(self) -> frozenset[str]:
@@ -207,7 +206,8 @@ class Trace:
         key = (group, step.step_id, field, fences)
         if key not in self._hits:
             text = self.text(step, field, fences)
-            first_hits = (next(text.hits(pattern), None) for pattern in self.patterns(group, step, field))
+            patterns, needed = self.rules.patterns_in(group, self.languages(step, field))
+            first_hits = [] if text.lacks(needed) else [next(text.hits(pattern), None) for pattern in patterns]
             earliest = min(filter(None, first_hits), key=lambda hit: hit.position, default=None)
             self._hits[key] = None if earliest is None else self.placed(earliest, step, field)
         return self._hits[key]

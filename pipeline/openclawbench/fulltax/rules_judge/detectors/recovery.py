@@ -6,6 +6,7 @@ repair of the one that failed, and work done by quite another way is not seen as
 
 import json
 import re
+from functools import lru_cache
 
 from openclawbench.fulltax.rules_judge.trace import Trace
 from openclawbench.records.packet import EvidenceStep
@@ -18,6 +19,7 @@ SPACES = re.compile(r"\s+")
 VERSION = re.compile(r"(?<=[A-Za-z])[\d.]+$")
 PASSED_OVER = re.compile(r"[A-Za-z_]\w*=|-|\d+[a-z]?$")  # an assignment, a wrapper's option or its number
 WORD = re.compile(r"[A-Za-z]{4,}")
+KEPT = 1024  # calls whose commands are kept: most sessions have fewer
 
 
 def recovered(trace: Trace, failure: EvidenceStep, later: list[EvidenceStep]) -> bool:
@@ -106,20 +108,40 @@ def same_head(first: Head, second: Head) -> bool:
 
 def command(step: EvidenceStep) -> str:
     """The shell command of a call: of its arguments, or the whole text where that has no arguments; else empty."""
-    text = step.action_text or ""
+    return command_of(step.action_text or "", step.tool_name)
+
+
+@lru_cache(maxsize=KEPT)
+def command_of(text: str, tool_name: str | None) -> str:
+    """The shell command in the text of a call of a tool."""
     start = text.find("{")
     if start < 0:
-        return text if step.tool_name in (None, "exec", "bash", "shell", "process") else ""
+        return text if tool_name in (None, "exec", "bash", "shell", "process") else ""
     try:
         arguments = json.loads(text[start:])
     except ValueError:
-        return text if step.tool_name in ("exec", "bash", "shell") else ""
+        return text if tool_name in ("exec", "bash", "shell") else ""
     values = [arguments.get(key) for key in ("command", "cmd", "script")] if isinstance(arguments, dict) else []
     return next((value for value in values if isinstance(value, str)), "")
 
 
 def heads(trace: Trace, text: str) -> list[Head]:
-    """Program and first operand of every part of a command; parts that only prepare or print are left out."""
+    """Program and first operand of every part of a command; parts that only prepare or print are left out. Nobody
+    changes the list: calls are compared with each other again and again."""
+    known = known_heads(trace)
+    if text not in known:
+        known[text] = heads_of(trace, text)
+    return known[text]
+
+
+@lru_cache(maxsize=1)  # of the trajectory at hand
+def known_heads(trace: Trace) -> dict[str, list[Head]]:
+    """The heads that were asked for so far, by command."""
+    return {}
+
+
+def heads_of(trace: Trace, text: str) -> list[Head]:
+    """Program and first operand of every part of a command."""
     programs = []
     limit = trace.rules.limits.scan_characters
     for part in PARTS.split(text[:limit]):

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 
 from openclawbench.fulltax.rules_judge.hits import Hit
-from openclawbench.fulltax.rules_judge.replies import QUESTION, REPLY, assertive, cite_claim, clarifies, hedges
+from openclawbench.fulltax.rules_judge.replies import REPLY, assertive, cite_claim, clarifies, has_question, hedges
 from openclawbench.fulltax.rules_judge.trace import Place, Trace
 from openclawbench.fulltax.rules_judge.trigger import Trigger, fire
 from openclawbench.records.packet import EvidenceStep
@@ -100,7 +100,7 @@ def skeletons(trace: Trace, stretch: Stretch) -> Iterator[Trigger]:
         marked = trace.find_raw("placeholder", step, "action_text")
         reply = trace.final_reply(stretch, step)
         asks = trace.find("clarifying", reply, REPLY) if reply else None
-        if marked and reply and (asks or QUESTION.search(reply.action_text or "")):
+        if marked and reply and (asks or has_question(reply)):
             cue = trace.quote(step, "action_text", marked)
             name = "skeleton_shown" if shows(reply, step, marked) else "skeleton_commit"
             yield fire(trace, name, step, reply, cue, trace.quote(reply, REPLY, asks))

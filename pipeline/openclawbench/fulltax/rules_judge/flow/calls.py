@@ -9,8 +9,8 @@ from typing import Any
 from openclawbench.records.packet import EvidenceStep
 
 PATH = re.compile(
-    r"(?<![\w/.@:-])(?:~?/)?(?:[\w.@-]+/)*[\w@-][\w.@-]*\.[A-Za-z][A-Za-z0-9]{0,5}(?![\w/(])"
-    r"|(?<![\w/.@:-])(?:[\w.@-]+/)+[\w.@-]+(?![\w/(])"
+    r"(?<![\w/.@:-])"
+    r"(?:(?:~?/)?(?:[\w.@-]+/)*[\w@-][\w.@-]*\.[A-Za-z][A-Za-z0-9]{0,5}(?![\w/(])|(?:[\w.@-]+/)+[\w.@-]+(?![\w/(]))"
 )
 SCRIPT = re.compile(
     r"(?:^|[;&|]\s*+)(?:(?:ba|z)?sh|python3?|node|ruby|perl|make -f)?\s*((?:[\w.-]+/)*[\w-]+\.(?:sh|py|js|rb|pl))\b"

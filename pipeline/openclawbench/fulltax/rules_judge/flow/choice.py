@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from openclawbench.fulltax.rules_judge.flow.calls import arguments, last_part, named_in, only_path, paths, shell_command
 from openclawbench.fulltax.rules_judge.flow.failures import LISTING
-from openclawbench.fulltax.rules_judge.replies import QUESTION, REPLY, reserves
+from openclawbench.fulltax.rules_judge.replies import REPLY, has_question, reserves
 from openclawbench.fulltax.rules_judge.trace import Trace
 from openclawbench.fulltax.rules_judge.trigger import Trigger, fire
 from openclawbench.records.packet import EvidenceStep
@@ -62,7 +62,7 @@ def unfounded_choices(trace: Trace) -> Iterator[Trigger]:
 def was_asked(trace: Trace, change: EvidenceStep) -> bool:
     """True if the agent has asked the user something before: the user's answer may tell."""
     replies = (step for step in trace.steps if step.action_kind == "reply" and step.step_id < change.step_id)
-    return any(QUESTION.search(step.action_text or "") for step in replies)
+    return any(map(has_question, replies))
 
 
 def is_changed(trace: Trace, change: EvidenceStep, rival: Entry) -> bool:

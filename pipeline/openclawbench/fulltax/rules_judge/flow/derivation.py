@@ -5,8 +5,8 @@ Sessions have thousands of numbers and replies hundreds of figures, so numbers a
 negative: no sign is read with a figure.
 """
 
-from collections.abc import Iterable, Sequence
-from functools import cached_property
+from collections.abc import Callable, Iterable, Sequence, Set
+from functools import cache, cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,50 +23,52 @@ ABSOLUTE, RELATIVE = 0.006, 5e-5  # two numbers are equal but for rounding to tw
 class Derivation:
     """Known numbers, and what columns of numbers that belong together add up to, prepared for questions."""
 
-    def __init__(self, known: set[float], sums: list[Numbers]) -> None:
-        self.known = np.array(sorted(known), dtype=np.float64)
-        self.some = self.known[-LARGEST_TABLE:]
+    def __init__(self, known: Set[float], sums: Callable[[], list[Numbers]]) -> None:
+        self.known = known
+        self.some = np.array(sorted(known)[-LARGEST_TABLE:], dtype=np.float64)
         self.positive = self.some[self.some > 0]
+        self.shares = np.concatenate([self.positive, 100 * self.positive])
         self.sums = sums
 
     @cached_property
     def changed(self) -> Numbers:
         """Known numbers in other units."""
-        return np.sort(np.outer(self.some, FACTORS).ravel())
+        return np.outer(self.some, FACTORS).ravel()
+
+    @cached_property
+    def rounded(self) -> Numbers:
+        """Known numbers with fewer digits."""
+        return np.concatenate([self.some.round(digits) for digits in ROUNDED])
 
     @cached_property
     def totals(self) -> Numbers:
         """What all columns add up to."""
-        return np.sort(np.concatenate(self.sums)) if self.sums else np.empty(0)
+        return np.concatenate([np.empty(0), *self.sums()])
 
     def makes(self, number: float) -> bool:
         """True if the number is known or made of known ones."""
         low, high = around(number)
-        if holds(self.known, np.array([number])) or within(self.changed, low, high) or self.multiplies(low, high):
+        if number in self.known or within(self.changed, low, high) or self.multiplies(low, high):
             return True
-        moved = np.concatenate([number - self.some, self.some - number, number + self.some])
-        if holds(self.known, np.round(moved, 4)):
+        if bool((self.rounded == number).any()) or within(self.totals, low, high):
             return True
-        if any(bool(np.any(np.round(self.some, digits) == number)) for digits in ROUNDED):
-            return True
-        return within(self.totals, low, high)
+        moved = np.concatenate([abs(number - self.some), number + self.some]).round(4)
+        return not self.known.isdisjoint(moved.tolist())
 
     def multiplies(self, low: float, high: float) -> bool:
         """True if a product, a quotient or a share in per cent of two known numbers is between these bounds."""
         if low <= 0:
             return bool(self.some.size)  # zero times any number
-        first = self.positive
-        if not first.size or high <= 0:
+        if not self.positive.size or high <= 0:
             return False
-        products = between(self.positive, low / first, high / first)
-        quotients = between(self.positive, first / high, first / low)
-        shares = between(self.positive, 100 * first / high, 100 * first / low)
-        return products or quotients or shares
+        lows = np.concatenate([low / self.positive, self.shares / high])
+        highs = np.concatenate([high / self.positive, self.shares / low])
+        return bool((self.positive.searchsorted(lows) < self.positive.searchsorted(highs, side="right")).any())
 
 
 def follows(numbers: Iterable[float], known: set[float], columns: Iterable[list[float]]) -> bool:
     """True if one of the numbers is known or made of known ones. `columns`: numbers that belong together."""
-    derivation = Derivation(known, [totals(column) for column in columns if column])
+    derivation = Derivation(known, lambda: [totals(column) for column in columns if column])
     return any(derivation.makes(number) for number in numbers)
 
 
@@ -76,27 +78,20 @@ def around(number: float) -> tuple[float, float]:
     return low, max(number + ABSOLUTE, number / (1 - RELATIVE))
 
 
-def holds(known: Numbers, wanted: Numbers) -> bool:
-    """True if one of the wanted numbers is among the known ones, which are sorted."""
-    if not known.size:
-        return False
-    places = np.minimum(np.searchsorted(known, wanted), known.size - 1)
-    return bool(np.any(known[places] == wanted))
-
-
 def within(values: Numbers, low: float, high: float) -> bool:
-    """True if a value lies between the bounds; the values are sorted."""
-    return bool(np.searchsorted(values, low) < np.searchsorted(values, high, side="right"))
-
-
-def between(values: Numbers, low: Numbers, high: Numbers) -> bool:
-    """True if a value lies between one of the pairs of bounds; the values are sorted."""
-    return bool(np.any(np.searchsorted(values, low) < np.searchsorted(values, high, side="right")))
+    """True if a value lies between the bounds. To sort many values takes longer than to ask a few times."""
+    return bool(((values >= low) & (values <= high)).any())
 
 
 def totals(numbers: Sequence[float]) -> Numbers:
     """Sums and the mean of numbers that belong together: of all, and of runs of three and more."""
-    column = np.array(numbers[-LONGEST_COLUMN:], dtype=np.float64)
-    ends = np.concatenate([[0.0], np.cumsum(column)])
-    runs = [ends[last:] - ends[: ends.size - last] for last in range(3, ends.size)]
-    return np.concatenate([*runs, [column.mean()]])
+    column = np.array([0.0, *numbers[-LONGEST_COLUMN:]], dtype=np.float64)
+    ends = column.cumsum()
+    runs = np.subtract.outer(ends, ends)[ends_of_runs(ends.size)]
+    return np.concatenate([runs, column[1:].sum(keepdims=True) / (column.size - 1)])
+
+
+@cache
+def ends_of_runs(size: int) -> NDArray[np.bool_]:
+    """Which of so many ends and beginnings, at most one more than a column has numbers, are three numbers apart."""
+    return np.tri(size, k=-3, dtype=np.bool_)

@@ -20,7 +20,8 @@ from openclawbench.records.packet import EvidenceStep
 
 LEAST_READ = 3  # files of a row before a gap in it says something
 MOST_MISSING = 2
-WILD = re.compile(r"[\w./-]*[*?\[{][^\s'\";|]*")
+# From the beginning of a word alone: a long word without a sign is gone through once.
+WILD = re.compile(r"(?<![\w./-])[\w./-]*[*?\[{][^\s'\";|]*")
 MORE = "more lines in file"  # the runtime's words
 MORE_LINES = re.compile(rf"\[(\d+) {MORE}")
 CODE_FILE = re.compile(r"\.(?:py|[cm]?[jt]sx?|go|rs|rb|php|java|kt|swift|c|cc|cpp|h|cs|sh|sql|vue)$")

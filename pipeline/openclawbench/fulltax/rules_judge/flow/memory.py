@@ -27,7 +27,7 @@ def values_from_memory(trace: Trace) -> Iterator[Trigger]:
         remembered = [other for other in before if is_memory(other)] if content else []
         if not remembered:
             continue
-        for text in dict.fromkeys(text for text, _ in committed(content)):
+        for text in committed(content):
             holds = [other for other in before if text in (other.reflection_text or "")]
             if not holds or text in trace.requests_until(step) or not all(map(is_memory, holds)):
                 continue
@@ -45,7 +45,10 @@ def is_memory(step: EvidenceStep) -> bool:
     """True for a look into the agent's own memory."""
     if step.action_kind != "tool_call":
         return False
-    return step.tool_name in MEMORY_TOOLS or MEMORY.search(named_in(step)) is not None
+    if step.tool_name in MEMORY_TOOLS:
+        return True
+    named = named_in(step)
+    return ("MEMORY.md" in named or "memory/" in named) and MEMORY.search(named) is not None
 
 
 def unopened_files(trace: Trace, before: list[EvidenceStep], until: EvidenceStep) -> set[str]:

@@ -62,13 +62,13 @@ def stale_results(trace: Trace) -> Iterator[Trigger]:
         if not ran:
             continue
         inputs = inputs_of(trace, run, ran)
-        results = [text for text, _ in committed(run.reflection_text or "")]
+        results = committed(run.reflection_text or "")
         change: EvidenceStep | None = None
         for step in trace.steps[place + 1 :]:
             if ran & scripts(shell_command(step)):
                 break
             content = written(step) or ((step.action_text or "") if step.action_kind == "reply" else "")
-            held = [text for text, _ in committed(content) if text in results] if change and content else []
+            held = [text for text in committed(content) if text in results] if change and content else []
             if change is not None and held and not known_elsewhere(trace, run, step, held[0]):
                 cited = (trace.quote(step, REPLY, place_in(step, held[0])), trace.action(change), trace.action(run))
                 yield fire(trace, "result_of_before_change", step, step, *cited)

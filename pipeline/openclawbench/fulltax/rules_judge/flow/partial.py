@@ -144,7 +144,7 @@ def nothing_in(trace: Trace, step: EvidenceStep) -> Hit | None:
     output = step.reflection_text or ""
     if not trace.succeeded(step) or ("0 " not in output and "o tests " not in output.lower()):
         return None
-    if (match := NOTHING_RUN.search(output)) and trace.find_raw("test_command", step, "action_text"):
+    if trace.find_raw("test_command", step, "action_text") and (match := NOTHING_RUN.search(output)):
         return Hit("runtime", match.start(), match.end(), match.start())
     if not scripts(shell_command(step)):
         return None

@@ -3,12 +3,15 @@
 A source is a user turn or the output of a tool. What the agent wrote is no source, and reading it back makes it none.
 """
 
-from collections.abc import Callable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import repeat
+from operator import contains
 from typing import TYPE_CHECKING
 
 from openclawbench.fulltax.rules_judge.flow.calls import arguments, named_in, paths, written
-from openclawbench.fulltax.rules_judge.flow.values import all_numbers, all_readings, codes, figures
+from openclawbench.fulltax.rules_judge.flow.values import all_numbers, all_readings, codes, figure_texts, readings
 from openclawbench.fulltax.rules_judge.trace import Trace
 from openclawbench.records.packet import EvidenceStep
 
@@ -18,11 +21,13 @@ if TYPE_CHECKING:
 
 @dataclass
 class Sources:
-    """What user and tools have said so far. Numbers are read when the first figure is asked for: most are never."""
+    """What user and tools have said so far. Both are taken in when a text is asked for, and numbers are read when a
+    figure is: most are never."""
 
+    new: list[str | EvidenceStep] = field(default_factory=list)  # user turns and calls since a text was asked for
     texts: list[str] = field(default_factory=list)
     own_files: set[str] = field(default_factory=set)  # that the agent wrote
-    unread: list[tuple[str, EvidenceStep | None]] = field(default_factory=list)  # text of a user, or a call's output
+    unread: deque[tuple[str, EvidenceStep | None]] = field(default_factory=deque)  # text of a user, or a call's output
     numbers: set[float] = field(default_factory=set)
     columns: list[list[float]] = field(default_factory=list)  # numbers of each output that were read last
     totals: "list[Numbers]" = field(default_factory=list)  # what numbers of each output before add up to
@@ -30,42 +35,56 @@ class Sources:
     derivation: "Derivation | None" = None  # of all numbers; None until one is asked for
 
     def hear(self, text: str) -> None:
-        """A user turn."""
+        """Take in a user turn."""
         self.texts.append(text)
         self.unread.append((text, None))
 
     def see(self, step: EvidenceStep) -> None:
-        """The output of a call, but for numbers that its own arguments brought in."""
+        """Take in the output of a call, but for numbers that its own arguments brought in."""
         if written(step):
             self.own_files |= own_paths(step)
             return
         asked, output = step.action_text or "", step.reflection_text or ""
-        if not any(path in asked for path in self.own_files):
+        if not holds(asked, self.own_files):
             self.texts.append(output)
             self.unread.append((output, step))
 
     def says(self, text: str) -> bool:
         """True if a text stands in what was said."""
-        return any(text in known for known in self.texts)
+        for source in self.new:
+            if isinstance(source, str):
+                self.hear(source)
+            else:
+                self.see(source)
+        self.new.clear()
+        return any(map(contains, self.texts, repeat(text)))
 
-    def makes(self, numbers: set[float]) -> bool:
+    def makes(self, numbers: frozenset[float]) -> bool:
         """True if a figure follows from what was said; a code, which means no number, never does."""
         if not numbers:
             return False
-        for text, step in self.unread:
-            self.read(text, step)
-        if self.unread:
+        while self.numbers.isdisjoint(numbers):
+            if not self.unread:
+                return self.derives(numbers)
+            self.read(*self.unread.popleft())
             self.derivation = None
-            self.unread.clear()
-        if numbers & self.numbers:
-            return True
-        if self.derivation is None:
-            from openclawbench.fulltax.rules_judge.flow.derivation import Derivation, totals  # loads numpy
+        return True
 
-            self.totals += map(totals, self.columns)
-            self.columns.clear()
-            self.derivation = Derivation(self.numbers, [*self.totals, *map(totals, self.lasts.values())])
-        return any(self.derivation.makes(number) for number in numbers)
+    def derives(self, numbers: Iterable[float]) -> bool:
+        """True if one of the numbers is made of known ones."""
+        if self.derivation is None:
+            from openclawbench.fulltax.rules_judge.flow.derivation import Derivation  # loads numpy
+
+            self.derivation = Derivation(self.numbers, self.sums)
+        return any(map(self.derivation.makes, numbers))
+
+    def sums(self) -> "list[Numbers]":
+        """What columns of numbers add up to."""
+        from openclawbench.fulltax.rules_judge.flow.derivation import totals
+
+        self.totals += map(totals, self.columns)
+        self.columns.clear()
+        return [*self.totals, *map(totals, self.lasts.values())]
 
     def read(self, text: str, step: EvidenceStep | None) -> None:
         """Take in the numbers of a user turn, or of a call's output."""
@@ -103,27 +122,27 @@ def unsourced_values(
     named: set[str] = set()
     for place, step in enumerate(trace.steps):
         while heard < len(turns) and (step.user_turn is None or turns[heard].user_turn <= step.user_turn):
-            sources.hear(turns[heard].text)
+            sources.new.append(turns[heard].text)
             heard += 1
         is_reply = step.action_kind == "reply"
         commitment = (step.action_text or "") if is_reply else written(step)
-        new_values = {
-            text: numbers for text, numbers in committed(commitment) if text not in named and not sources.says(text)
-        }
-        named |= new_values.keys()
-        for text, numbers in new_values.items():
-            later = None if is_reply else confirmed(trace.steps[place + 1 :], text, own_paths(step))
-            says_something = later is not None or is_open(step, len(new_values))
-            if says_something and not sources.makes(numbers):
-                yield Unsourced(step, text, later)
+        new_values = [text for text in committed(commitment) if text not in named and not sources.says(text)]
+        named.update(new_values)
         if step.action_kind == "tool_call":
-            sources.see(step)
+            sources.new.append(step)
+        if not new_values:
+            continue
+        confirming = [] if is_reply else confirming_calls(trace.steps[place + 1 :], step, new_values)
+        for text in new_values:
+            later = next((other for other in confirming if confirms(other, text)), None)
+            says_something = later is not None or is_open(step, len(new_values))
+            if says_something and not sources.makes(readings(text)):
+                yield Unsourced(step, text, later)
 
 
-def committed(text: str) -> Iterator[tuple[str, set[float]]]:
-    """Figures and codes of a text, with the numbers that they can mean; none for a code."""
-    yield from figures(text)
-    yield from ((code, set()) for code in codes(text))
+def committed(text: str) -> list[str]:
+    """Figures and codes of a text, each once."""
+    return list(dict.fromkeys([*figure_texts(text), *codes(text)]))
 
 
 def own_paths(step: EvidenceStep) -> frozenset[str]:
@@ -131,11 +150,18 @@ def own_paths(step: EvidenceStep) -> frozenset[str]:
     return paths(" ".join(str(value) for value in arguments(step).values() if isinstance(value, str)))
 
 
-def confirmed(later: list[EvidenceStep], text: str, own: frozenset[str]) -> EvidenceStep | None:
-    """The first of these steps whose output holds the text, if its call neither names it nor is about `own` files."""
-    for step in later:
-        asked = step.action_text or ""
-        is_echo = text in asked or any(path in asked for path in own)
-        if step.action_kind == "tool_call" and text in (step.reflection_text or "") and not is_echo:
-            return step
-    return None
+def confirming_calls(later: list[EvidenceStep], step: EvidenceStep, texts: list[str]) -> list[EvidenceStep]:
+    """Those of these calls that are not about the files of a step, and whose output holds one of the texts."""
+    calls = [other for other in later if other.action_kind == "tool_call" and holds(other.reflection_text, texts)]
+    own = own_paths(step) if calls else frozenset()
+    return [call for call in calls if not holds(call.action_text, own)]
+
+
+def holds(text: str | None, parts: Iterable[str]) -> bool:
+    """True if one of the parts stands in a text."""
+    return any(map(contains, repeat(text or ""), parts))
+
+
+def confirms(step: EvidenceStep, text: str) -> bool:
+    """True if the output of a call holds a text that the call does not name."""
+    return text in (step.reflection_text or "") and text not in (step.action_text or "")

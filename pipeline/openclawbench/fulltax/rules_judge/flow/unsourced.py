@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from functools import cached_property
 
 from openclawbench.fulltax.rules_judge.flow.calls import last_part, named_in, paths, written
 from openclawbench.fulltax.rules_judge.flow.failures import reaches, subjects
@@ -9,7 +10,7 @@ from openclawbench.fulltax.rules_judge.flow.jobs import open_jobs
 from openclawbench.fulltax.rules_judge.flow.provenance import Unsourced, unsourced_values
 from openclawbench.fulltax.rules_judge.flow.values import figure_texts
 from openclawbench.fulltax.rules_judge.hits import Hit
-from openclawbench.fulltax.rules_judge.replies import QUESTION, REPLY, reserves
+from openclawbench.fulltax.rules_judge.replies import REPLY, has_question, reserves
 from openclawbench.fulltax.rules_judge.trace import Trace
 from openclawbench.fulltax.rules_judge.trigger import Trigger, fire
 from openclawbench.records.packet import EvidenceStep
@@ -21,33 +22,71 @@ NO_OUTPUT = re.compile(r"\(no output\)|\(Command exited with code \d+\)")  # the
 DATA = (".txt", ".csv", ".md", ".tsv", ".json")
 
 
+class Commitment:
+    """A step that commits to values, with what is found out about it once for all of them."""
+
+    def __init__(self, trace: Trace, step: EvidenceStep) -> None:
+        self.trace, self.step = trace, step
+        self.reported: list[Unsourced] = []  # values of no source
+
+    @cached_property
+    def is_plain(self) -> bool:
+        """True if the step was seen whole and asks nothing."""
+        return not self.step.partial and not (self.step.action_kind == "reply" and has_question(self.step))
+
+    @cached_property
+    def failure(self) -> EvidenceStep | None:
+        """The failed look-up that is open before the step."""
+        return open_failure(self.trace, self.step)
+
+    @cached_property
+    def job(self) -> tuple[EvidenceStep, str] | None:
+        """The job that is open before the step."""
+        return next(open_jobs(self.trace, self.step), None)
+
+    @cached_property
+    def is_report(self) -> bool:
+        """Whether the step reports."""
+        return reports(self.trace, self.step)
+
+    @cached_property
+    def reply(self) -> EvidenceStep | None:
+        """The reply that could take the values back: the step itself, or the last one of its stretch."""
+        return self.step if self.step.action_kind == "reply" else closing_reply(self.trace, self.step)
+
+    @cached_property
+    def about(self) -> set[str]:
+        """What the values could be about."""
+        names = subjects(self.trace, self.failure) if self.failure else set()
+        return names | ({last_part(self.job[1])} if self.job else set())
+
+    @cached_property
+    def is_reserved(self) -> bool:
+        """True if the reply takes back all values."""
+        return self.reply is not None and reserves(self.trace, self.reply, self.about)
+
+    def says_something(self, count: int) -> bool:
+        """True if a value of the step, one of so many, says something if no source holds it. Of a report no more values
+        are looked for than are cited."""
+        if not self.is_plain:
+            return False
+        is_open = self.failure is not None or self.job is not None
+        is_short = len(self.reported) < MOST_CITED and count >= LEAST_REPORTED
+        return (is_open or (is_short and self.is_report)) and not self.is_reserved
+
+
 def values_without_source(trace: Trace) -> Iterator[Trigger]:
     """A value is written before the output that holds it; or it is stated where its source failed or is still open; or
     it is reported although nothing that was looked at holds it."""
-    left_open: dict[int, tuple[EvidenceStep | None, tuple[EvidenceStep, str] | None]] = {}
-    reporting: dict[int, bool] = {}
-    reported: dict[int, list[Unsourced]] = {}
+    commitments: dict[int, Commitment] = {}
 
-    def left_before(step: EvidenceStep) -> tuple[EvidenceStep | None, tuple[EvidenceStep, str] | None]:
-        """The failed look-up and the job that are open before a step."""
-        if step.step_id not in left_open:
-            left_open[step.step_id] = open_failure(trace, step), next(open_jobs(trace, step), None)
-        return left_open[step.step_id]
+    def commitment(step: EvidenceStep) -> Commitment:
+        """What is known of a step."""
+        if step.step_id not in commitments:
+            commitments[step.step_id] = Commitment(trace, step)
+        return commitments[step.step_id]
 
-    def is_report(step: EvidenceStep) -> bool:
-        """Whether a step reports, found out once."""
-        if step.step_id not in reporting:
-            reporting[step.step_id] = reports(trace, step)
-        return reporting[step.step_id]
-
-    def says_something(step: EvidenceStep, count: int) -> bool:
-        """True if a step's values, so many of them, say something if no source holds them."""
-        is_question = step.action_kind == "reply" and QUESTION.search(step.action_text or "") is not None
-        if step.partial or is_question:
-            return False
-        return left_before(step) != (None, None) or (count >= LEAST_REPORTED and is_report(step))
-
-    for value in unsourced_values(trace, says_something):
+    for value in unsourced_values(trace, lambda step, count: commitment(step).says_something(count)):
         step = value.step
         is_reply = step.action_kind == "reply"
         cue = trace.quote(step, REPLY, place_of(step, value))
@@ -55,12 +94,9 @@ def values_without_source(trace: Trace) -> Iterator[Trigger]:
             held = trace.quote(value.later, "reflection_text", place_of(value.later, value))
             yield fire(trace, "value_written_before_source", step, value.later, cue, held)
             continue
-        failure, job = left_before(step)
-        if step.partial:
-            continue
-        reply = step if is_reply else closing_reply(trace, step)
-        about = {*(subjects(trace, failure) if failure else ()), *([last_part(job[1])] if job else ())}
-        if reply is not None and reserves(trace, reply, about, [value.text]):
+        known = commitment(step)
+        failure, job, reply = known.failure, known.job, known.reply
+        if reply is not None and reserves(trace, reply, known.about, [value.text]):
             continue
         silent = [(reply, REPLY)] if reply is not None else []
         if failure is not None:
@@ -73,9 +109,9 @@ def values_without_source(trace: Trace) -> Iterator[Trigger]:
             yield fire(trace, name, step, step, cue, *failed, silent=silent)
         elif job is not None:
             yield fire(trace, "value_of_open_job", step, step, cue, trace.action(job[0]), silent=silent)
-        elif is_report(step):
-            reported.setdefault(step.step_id, []).append(value)
-    for values in reported.values():
+        else:
+            known.reported.append(value)
+    for values in (known.reported for known in commitments.values()):
         if len(values) >= LEAST_REPORTED:
             step = values[0].step
             cited = (trace.quote(step, REPLY, place_of(step, value)) for value in values[:MOST_CITED])
@@ -118,12 +154,13 @@ def shows_something(step: EvidenceStep) -> bool:
 def open_failure(trace: Trace, until: EvidenceStep) -> EvidenceStep | None:
     """The last failed call since the user's turn that no later call made up for. One that shows nothing makes up for a
     failed look where nothing is reported, not where a value is."""
-    stretch = trace.stretch_of(until)
-    before = [step for step in stretch if step.step_id < until.step_id]
+    if not trace.failures:
+        return None
+    before = [step for step in trace.stretch_of(until) if step.step_id < until.step_id]
     for place in range(len(before) - 1, -1, -1):
         failure = before[place]
-        is_failure = failure.action_kind == "tool_call" and trace.failed(failure)
-        later = before[place + 1 :]
-        if is_failure and not any(reaches(trace, step, failure) and shows_something(step) for step in later):
+        if failure.action_kind != "tool_call" or not trace.failed(failure):
+            continue
+        if not any(reaches(trace, step, failure) and shows_something(step) for step in before[place + 1 :]):
             return failure
     return None
