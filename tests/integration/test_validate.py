@@ -420,6 +420,22 @@ def test_a_folder_that_is_no_release_is_wrong_use(tmp_path: Path) -> None:
         assert f"Did you mean {tmp_path / 'data' / 'release'}?" in call(*command, tmp_path / "data").err
 
 
+@pytest.mark.slow
+def test_a_release_without_records_is_a_release(tmp_path: Path) -> None:
+    """It has no folder of source models, since no session could be read."""
+    raw = tmp_path / "raw" / "model-a"
+    raw.mkdir(parents=True)
+    (raw / "broken.jsonl").write_text("not JSON\n")
+    data = tmp_path / "data"
+    assert call("run", "--judge", "rules", "--raw", raw.parent, "--data", data).status == 1  # a file is quarantined
+    release = data / "release"
+    for command in (["validate", release], ["diff", release, release], ["report", "gap", release]):
+        ended = call(*command)
+        assert ended.status == 0, (command, ended.text)
+    (release / "datapackage.json").write_text("{}")
+    assert call("validate", release).status == 2
+
+
 def test_a_label_line_that_is_not_utf_8_is_named_so(copy: Path) -> None:
     path = copy / "silver_train_labels.jsonl"
     append(path, b'\x00"\xff"\n')

@@ -6,7 +6,6 @@ from pathlib import Path
 from openclawbench.errors import UsageError
 from openclawbench.release.writer.render import ROOT
 
-
 PACKAGE, NAME = "datapackage.json", "openclawbench"
 
 
