@@ -22,7 +22,7 @@ WORTH_A_PROCESS = 5_000  # input files; starting the process takes a second
 def take_in_inputs(data: DataFolder, settings: Settings, save: bool) -> Intake:
     """Scan the inputs."""
     if not has_many_files(data, settings):
-        return scanned_here(data, settings, save)
+        return scan_in_this_process(data, settings, save)
     command = [sys.executable, "-P", "-c", f"from {__name__} import answer; answer()"]
     with temporary_folder("inputs") as packed:
         question = pickle.dumps((data.root.absolute(), data.remote, settings, save, packed))
@@ -31,10 +31,10 @@ def take_in_inputs(data: DataFolder, settings: Settings, save: bool) -> Intake:
         if ended.returncode == 0:
             intake: Intake = pickle.loads(ended.stdout)  # opens the files in the folder, which then lose their names
             return intake
-    return scanned_here(data, settings, save)  # raises what went wrong there
+    return scan_in_this_process(data, settings, save)  # raises what went wrong there
 
 
-def scanned_here(data: DataFolder, settings: Settings, save: bool, packed: Path | None = None) -> Intake:
+def scan_in_this_process(data: DataFolder, settings: Settings, save: bool, packed: Path | None = None) -> Intake:
     """The inputs, scanned in this process."""
     models, noncommercial = settings.bfcl_models, settings.accepts_noncommercial
     return take_in(data, settings.raw, settings.oracle, save, models, noncommercial, packed)
@@ -55,7 +55,7 @@ def answer() -> None:
     root, remote, settings, save, packed = pickle.load(sys.stdin.buffer)
     data = DataFolder(root, remote)
     load_code_digests(data)
-    sys.stdout.buffer.write(pickle.dumps(scanned_here(data, settings, save, packed)))
+    sys.stdout.buffer.write(pickle.dumps(scan_in_this_process(data, settings, save, packed)))
 
 
 def load_code_digests(data: DataFolder) -> dict[str, Parsed]:
