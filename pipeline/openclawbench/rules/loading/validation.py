@@ -49,7 +49,7 @@ def each_of(values: Iterable[str], allowed: Iterable[str]) -> None:
 
 
 def each_once(values: Iterable[str], what: str, *keys: str) -> None:
-    """Unfit if a value, which stands under one of these keys, stands twice."""
+    """Unfit if a value occurs twice under one of these keys."""
     items = list(values)
     if twice := sorted({value for value in items if items.count(value) > 1}):
         raise Unfit(f"{', '.join(twice)}: {what}", *twice, keys=keys)
