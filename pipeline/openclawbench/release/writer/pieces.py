@@ -100,16 +100,18 @@ def write_piece(
     settings: PublishRules,
     privacy: PrivacyRules,
     lines: Sequence[Path],
-    owed: Sequence[str],
+    required_files: Sequence[str],
 ) -> WrittenPiece:
-    """The files of a piece: every one that is `owed`, even empty, and Parquet beside them. `lines`: sorted files."""
+    """The files of a piece: each of `required_files`, also without lines, and their Parquet files.
+
+    `lines`: sorted files."""
     folder = f"{ROOT}/{piece.model}"
     records: list[tuple[str, str, str]] = []
     parquet = ParquetTables(staging, folder, settings.parquet, piece.number)
     finds = pl.scan_parquet(staging.scratch / REDACTED, glob=False).filter(piece.has()).collect()
     redaction = Redaction(privacy, finds)
-    jsonl = {table: JsonlFile() for table in owed}
-    for table in owed:
+    jsonl = {table: JsonlFile() for table in required_files}
+    for table in required_files:
         staging.write(piece.name(table), b"")
     for row in redaction.lines(heapq.merge(*(rows_in(path, piece) for path in lines))):
         for table in row.files:
@@ -119,7 +121,7 @@ def write_piece(
             records.append((row.source_model, row.trajectory_id, hashlib.sha256(row.line).hexdigest()))
         parquet.append(row.files, row.line)
     staging.close_files()
-    compress_all((staging.path(piece.name(table)) for table in owed), settings.jsonl)
+    compress_all((staging.path(piece.name(table)) for table in required_files), settings.jsonl)
     digests = pl.DataFrame(records, [*TRAJECTORY_KEY, "record_sha256"], orient="row").with_columns(
         redacted=pl.struct(TRAJECTORY_KEY).is_in(finds.select(pl.struct(TRAJECTORY_KEY)).to_series().implode())
     )
@@ -181,7 +183,7 @@ def merge(paths: Sequence[Path], to: Path) -> None:
 
 
 def row_groups(rows: Iterable[Row]) -> Iterator[list[Row]]:
-    """Rows that are written together: some megabyte, or a single longer line."""
+    """Rows that are written together: about a megabyte, or a single longer line."""
     group, size = list[Row](), 0
     for row in rows:
         if group and size + len(row.line) > GROUP_BYTES:
@@ -193,8 +195,8 @@ def row_groups(rows: Iterable[Row]) -> Iterator[list[Row]]:
         yield group
 
 
-def few_files(paths: list[Path], scratch: Path, make: MakeEngine) -> list[Path]:
-    """Sorted files with the same rows, at most FAN_IN: so many at a time are merged, as often as is needed."""
+def limit_files(paths: list[Path], scratch: Path, make: MakeEngine) -> list[Path]:
+    """Sorted files with the same rows, at most FAN_IN: FAN_IN at a time are merged, as often as needed."""
     while len(paths) > FAN_IN:
         groups = [paths[start : start + FAN_IN] for start in range(0, len(paths), FAN_IN)]
         merged = [scratch / f"merged-{len(paths)}-{number}.parquet" for number in range(len(groups))]
