@@ -149,7 +149,7 @@ class Intake:
                 error = str(failure)
             if content is not None and entry.length is not None:
                 content = content[entry.base_offset : entry.base_offset + entry.length]
-            # A file that has the stamp with which it was digested is not digested again: a third of reading it.
+            # A file whose stamp is that of its digest is not digested again, which saves a third of reading it.
             unchanged = stamp is not None and stamp == entry.stamp
             if content is not None and not unchanged and sha256_of(content) != entry.sha256:
                 content, error = None, "the file changed while it was being read; run again."

@@ -72,14 +72,6 @@ def licensed(entry: RawEntry, card: dict[str, Any], accepted: bool, rules: Table
     return msgspec.structs.replace(entry, context=json.dumps(context, sort_keys=True, ensure_ascii=True))
 
 
-def license_of(entry: RawEntry) -> str | None:
-    """The licence that is stated for a session; null if none is."""
-    if entry.context is None or f'"{LICENSE}"' not in entry.context:
-        return None
-    name: str | None = json.loads(entry.context).get(LICENSE)
-    return name
-
-
 def head_of(raw: Raw, path: str) -> str:
     """The beginning of a file as text; empty if it cannot be read."""
     try:

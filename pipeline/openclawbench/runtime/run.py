@@ -92,8 +92,8 @@ class Run:
         self.written: dict[tuple[type[Record], Shard], tuple[str, int]] = {}  # this run's parts: key, rows
 
     def update(self, stages: list[Stage], progress: Callable[[str, int, int], None]) -> Iterator[StageReport]:
-        """Bring the stages up to date. Raises StageFailed if shards of a stage did not all succeed, once every
-        other shard is as far as it can be."""
+        """Bring the stages up to date. Raises StageFailed if shards of a stage did not all succeed, after the
+        other shards were brought as far as possible."""
         reports = {report.stage: report for report in self.plan(stages)}
         with ActiveRun(self.data, self.share) as running:
             for together in rounds(stages, self.judges):
@@ -199,7 +199,7 @@ class Run:
         return [ShardTask(shard, tuple(tasks), self.intake_of(shard)) for (shard, _), tasks in links.items()]
 
     def intake_of(self, shard: Shard) -> Intake:
-        """What enters a shard; nothing where no shard is worked on. A partition is as much work as some bytes of it."""
+        """The inputs of a shard; none for the corpus. A partition has a size that stands for its work."""
         if isinstance(shard, int):
             return self.intake.only(shard)
         sizes = {} if shard == ALL else {-1: self.intake.size() // PARTITIONS // PARTITION_WORK}

@@ -26,7 +26,7 @@ def take_in_inputs(data: DataFolder, settings: Settings, save: bool) -> Intake:
     command = [sys.executable, "-P", "-c", f"from {__name__} import answer; answer()"]
     with temporary_folder("inputs") as packed:
         question = pickle.dumps((data.root.absolute(), data.remote, settings, save, packed))
-        # A session of its own: Ctrl-C in the terminal is this process's to handle, which ends the other one.
+        # A process session of its own: this process handles Ctrl-C, and ends the other one.
         ended = subprocess.run(command, input=question, capture_output=True, start_new_session=True, check=False)
         if ended.returncode == 0:
             intake: Intake = pickle.loads(ended.stdout)  # opens the files in the folder, which then lose their names
@@ -41,7 +41,7 @@ def scan_in_this_process(data: DataFolder, settings: Settings, save: bool, packe
 
 
 def has_many_files(data: DataFolder, settings: Settings) -> bool:
-    """True if the scan is worth a process: by the last run, else by counting so many files."""
+    """True if the scan is worth a process: by the last run, else by counting the files."""
     last = read_json(data.manifest_file("intake"))
     if isinstance(last, dict) and isinstance(last.get("files"), int):
         return int(last["files"]) >= WORTH_A_PROCESS

@@ -97,7 +97,7 @@ def oracle_files(path: Path, rules: OracleRules) -> OracleFiles:
 
 
 def sort_file(files: OracleFiles, path: Path, rules: OracleRules, alone: bool) -> None:
-    """Put one file where it belongs. A JSONL file of no known shape is read as an oracle JSONL, so that its faulty lines
+    """Put one file where it belongs. A JSONL file of no known shape is read as an oracle JSONL, so that its faults
     are named."""
     name = Path(unpacked(path.name))
     if name.name == RUN_MANIFEST:
@@ -157,13 +157,8 @@ def category_of(name: Path, named: tuple[str, str] | None, first: tuple[Any, Any
 
 def place(files: OracleFiles, path: Path, role: str, category: str, rules: OracleRules) -> BfclFile:
     """Where a file is in a tree: the model's folder is the first above it that is not a group."""
-    model = next(folder for folder in folders_above(path) if folder.name not in rules.groups)
+    model = next(folder for folder in path.absolute().parents if folder.name not in rules.groups)
     return BfclFile(path, files.name(path), role, model.parent.parent, model.name, category)
-
-
-def folders_above(path: Path) -> Iterator[Path]:
-    """The folders above a file, the nearest first."""
-    yield from path.absolute().parents
 
 
 def listed(folder: Path) -> Iterator[tuple[Path, str | None]]:

@@ -1,7 +1,7 @@
 """All processors of one machine: a pool of processes, each of which imports the program once.
 
 Processes are spawned, never forked: the dataframe library has threads from the moment it is imported. They import
-nothing from the folder that a person works in, which is where somebody else's files may be (PYTHONSAFEPATH).
+nothing from the current folder, which may hold other people's files (PYTHONSAFEPATH).
 """
 
 import contextlib
@@ -86,7 +86,7 @@ def submit(executor: ProcessPoolExecutor, task: Any) -> Future[Any]:
     except (
         OSError,
         ValueError,
-    ):  # the pool closed over another one's death meanwhile: ask it again
+    ):  # the pool was closing because a worker died: try again
         return executor.submit(carry_out, task)
 
 
@@ -122,7 +122,7 @@ class RecordingContext(SpawnContext):
 def pool(
     function: Callable[[Any], Any], workers: int, context: RecordingContext | None = None
 ) -> Iterator[ProcessPoolExecutor]:
-    """A pool of processes that have the function; none of them is left when it is closed, however that comes."""
+    """A pool of processes that have the function; none of them is left when it is closed, also after an error."""
     before = set(multiprocessing.active_children())
     context = context or RecordingContext()
     ended = False
@@ -132,26 +132,26 @@ def pool(
             yield executor
             ended = True
         finally:
-            if not ended:  # Ctrl-C, an error, a dead worker: what is under way is half a part under a temporary name
+            if not ended:  # Ctrl-C, an error, a dead worker: unfinished parts have temporary names
                 for worker in set(multiprocessing.active_children()) - before:
                     worker.terminate()
             executor.shutdown(wait=True, cancel_futures=True)
 
 
 def threads_each(workers: int) -> int:
-    """How many threads of polars each of so many workers has: its share of the processors."""
+    """Polars threads of each worker: its share of the processors."""
     return max(1, processors() // workers)
 
 
 def threads_of_polars(threads: int) -> contextlib.AbstractContextManager[None]:
-    """Processes that are started meanwhile have so many threads of polars. It asks once, when it is imported, which is
-    before a new process can say anything itself; the threads of this process are there already."""
+    """Processes started within it have this number of polars threads. Polars reads the variable once, on import, before
+    a new process can set it; the threads of this process exist already."""
     return environment_variables({THREADS: str(threads)})
 
 
 @contextlib.contextmanager
 def environment_variables(variables: dict[str, str]) -> Iterator[None]:
-    """Processes that are started meanwhile have these environment variables."""
+    """Processes started within it have these environment variables."""
     former = {name: os.environ.get(name) for name in variables}
     os.environ.update(variables)
     try:
@@ -165,8 +165,8 @@ def environment_variables(variables: dict[str, str]) -> Iterator[None]:
 
 @contextlib.contextmanager
 def interrupts_blocked() -> Iterator[None]:
-    """Ctrl-C waits. A process that is started meanwhile never sees it (it inherits that), not even while it imports:
-    a terminal tells every process, and it is the parent's to handle."""
+    """Ctrl-C is blocked. Processes started within it inherit that, also while they import: a terminal sends Ctrl-C to
+    every process, and the parent handles it."""
     held = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
     try:
         yield
@@ -175,7 +175,7 @@ def interrupts_blocked() -> Iterator[None]:
 
 
 def start_worker(function: Callable[[Any], Any], begun: Any = None) -> None:
-    """Make this process a worker, and count it. A parent that is gone takes its workers along."""
+    """Make this process a worker, and count it. A worker ends with its parent."""
     if begun is not None:
         with begun.get_lock():
             begun.value += 1

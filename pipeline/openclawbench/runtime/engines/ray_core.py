@@ -28,7 +28,7 @@ RETRIES = 1  # of a task whose worker died
 STORE_BYTES = 256 << 20  # of a local cluster's memory for objects: only tasks and their results go through it
 GONE = "its worker was killed or died, twice (if it ran out of memory, use fewer --workers; its output is above)"
 NO_REPORTING = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
-LOCAL_ONLY = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0", "RAY_AUTH_MODE": "token"}  # Ray's way of saying: on 127.0.0.1
+LOCAL_ONLY = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0", "RAY_AUTH_MODE": "token"}  # Ray then listens on 127.0.0.1 only
 
 
 class RayCore:
@@ -112,11 +112,11 @@ def connected(ray: Any, address: str | None, workers: int) -> Iterator[None]:
 
 
 class NoFolders(list[str]):
-    """What Ray puts before the import path of its workers, which stays empty: it would be the folder that a person
-    works in, where somebody else's files may be. Ray has no setting for that."""
+    """What Ray puts before the import path of its workers, which stays empty: it would be the current
+    folder, which may hold other people's files. Ray has no setting for that."""
 
     def extend(self, _folders: Iterable[str]) -> None:
-        """Leave them out."""
+        """Ignore the folders."""
 
 
 def check_address(address: str) -> None:
@@ -157,7 +157,7 @@ def import_ray(local_only: bool) -> Any:
     wanted = {**NO_REPORTING, **(LOCAL_ONLY | {"RAY_AUTH_TOKEN": secrets.token_hex(32)} if local_only else {})}
     os.environ.update({name: value for name, value in wanted.items() if name not in os.environ})
     try:
-        import ray  # hundreds of megabytes: only for who asks for it
+        import ray  # hundreds of megabytes: only on request
     except ImportError as error:
         raise MissingExtra(f"--engine ray: Ray is not installed. {how_to_install('ray')}.") from error
     return ray
