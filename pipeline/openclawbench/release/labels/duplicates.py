@@ -35,8 +35,8 @@ def near(
     pool: PoolMembers,
     rules: ReleaseRules,
 ) -> NearSides:
-    """Rows (sketch, side), sorted: a record with a sketch like this one is on this side. Of sketches that meet another
-    one, or the same of another shard, in a bucket of the partition.
+    """Rows (sketch, side), sorted: a record with a sketch like this one is on this side. Only for sketches that share
+    a bucket of the partition with another one, or with the same one of another shard.
 
     Near duplicates have an estimated Jaccard similarity of the shingles of at least `similarity`. Candidates come from
     an index whose bands favour recall; each is compared before it counts.
@@ -50,7 +50,7 @@ def near(
 
 
 def shared_buckets(bands: pl.LazyFrame) -> pl.DataFrame:
-    """Rows (bucket, sketch) of the buckets in which two sketches meet, or the same one of two shards."""
+    """Rows (bucket, sketch) of the buckets that hold two sketches, or one sketch of two shards."""
     rows = bands.select("bucket", "sketch").collect()
     return rows.filter(rows["bucket"].is_duplicated()).unique().sort("bucket", "sketch")
 

@@ -1,4 +1,4 @@
-"""Place: what decides the sides of a trajectory by itself, by hash; and draw: what the places of all of them decide.
+"""Place: what hashes decide about the sides of one trajectory; and draw: what the places of all of them decide.
 
 Only the draw sees every trajectory, and of each only a number. The side in a cut follows from both (`on_sides`).
 """
@@ -138,7 +138,7 @@ def calibration_pool(places: pl.LazyFrame, rules: ReleaseRules) -> pl.LazyFrame:
 
 
 def on_sides(places: pl.LazyFrame, strata: pl.LazyFrame, pool: pl.LazyFrame) -> pl.LazyFrame:
-    """The places with `in_calibration_pool` and the sides in both cuts; near duplicates are still on theirs."""
+    """The places with `in_calibration_pool` and the sides in both cuts; near duplicates are not left out yet."""
     members = pool.with_columns(in_calibration_pool=pl.lit(True))
     rows = places.join(members, on=TRAJECTORY_KEY, how="left", maintain_order="left")
     rows = rows.join(strata.select(*STRATUM, "last_place"), on=STRATUM, how="left", maintain_order="left")

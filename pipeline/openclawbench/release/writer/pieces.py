@@ -30,7 +30,7 @@ REDACTED = "redacted.parquet"  # in the scratch folder: finds of the records to 
 
 @dataclass(frozen=True)
 class Piece:
-    """The trajectories of a model from `first` up to `end`, which is not among them; null: no bound."""
+    """The trajectories of a model from `first`, included, to `end`, excluded; null: no bound."""
 
     model: str
     number: int  # from 0
@@ -60,7 +60,7 @@ class JsonlFile:
     last: str | None = None
 
     def add(self, trajectory: str, size: int) -> None:
-        """Count a line of so many bytes."""
+        """Count a line of `size` bytes."""
         self.rows += 1
         self.bytes += size
         self.first = trajectory if self.first is None else self.first
@@ -79,7 +79,8 @@ class WrittenPiece:
 
 
 def plan_pieces(sizes: pl.LazyFrame, shard_bytes: int) -> list[Piece]:
-    """The pieces of every model: as few as have at most so many bytes of master lines, or a single line. `sizes`:
+    """The pieces of every model: as few as possible, each with at most `shard_bytes` of master lines or one
+    line. `sizes`:
     LineSize; a model's are in memory at a time."""
     pieces = []
     for model in sizes.select(pl.col("source_model").unique().sort()).collect().to_series():

@@ -18,7 +18,7 @@ from openclawbench.base.canonical_json import canonical_bytes, canonical_json
 from openclawbench.base.resources import INSIDE
 from openclawbench.base.terminal import pluralize
 from openclawbench.intake.intake import Intake
-from openclawbench.judge.prompts import Prompt, prompt_files
+from openclawbench.judge.prompts import prompt_files
 from openclawbench.judge.protocol import Judge
 from openclawbench.records.calibration import HumanVerdict
 from openclawbench.records.certificate import JudgeCertificate
@@ -87,7 +87,9 @@ def made_from(
         schema_version=SCHEMA_VERSION,
         rules_version=RuleBook.load(overrides=overrides).version,
         rules=rule_files(overrides),
-        prompts=[prompt_file(prompt) for prompt in prompt_files()],
+        prompts=[
+            PromptFile(stage=prompt.stage, version=prompt.version, sha256=prompt.sha256) for prompt in prompt_files()
+        ],
         judges=[
             judge_used(number, judge, is_blind(judge.reads, overrides), certificates.get(number))
             for number, judge in sorted(judges.items())
@@ -160,11 +162,6 @@ def rule_file(name: str, folder: Path, overrides: Overrides) -> RuleFile:
     shipped = tomllib.loads((folder / name).read_text(encoding="utf-8"))
     version_of, digest = str(content.get("version")), canonical_digest(content)
     return RuleFile(file=name, version=version_of, sha256=digest, as_shipped=digest == canonical_digest(shipped))
-
-
-def prompt_file(prompt: Prompt) -> PromptFile:
-    """A prompt in force."""
-    return PromptFile(stage=prompt.stage, version=prompt.version, sha256=prompt.sha256)
 
 
 def judge_used(number: int, judge: Judge, blind: bool | None, certificate: JudgeCertificate | None) -> JudgeUsed:

@@ -64,7 +64,7 @@ def condition_over(*records: type[BaseModel]) -> Callable[[str], str]:
                 raise ValueError(f"in {text!r} the column {none_of(name, columns)}")
         written = json.loads(condition.meta.serialize(format="json"))
         if uses_other_rows(written):
-            raise ValueError(f"in {text!r} several rows are looked at; a condition is asked of each row by itself")
+            raise ValueError(f"in {text!r} several rows are read; a condition is tested on each row by itself")
         for column, word in comparisons(written):
             if column in CLOSED and word not in CLOSED[column]:
                 raise ValueError(f"in {text!r} the {column} {none_of(word, CLOSED[column])}")

@@ -1,4 +1,4 @@
-"""A folder of somebody's own rule files (OPENCLAWBENCH_RULES): each takes the place of the one of its name.
+"""The user's own folder of rule files (OPENCLAWBENCH_RULES): each replaces the shipped file of its name.
 
 A name that means nothing is an error. Otherwise the shipped rules would be in force, without notice.
 """
