@@ -22,7 +22,7 @@ from openclawbench.construct.normalize.normalize import normalize
 from openclawbench.flow import stages_up_to
 from openclawbench.intake.intake import Intake, take_in
 from openclawbench.judge.protocol import Judge
-from openclawbench.runtime.engines.processes import Processes, begin, threads_each, threads_of_polars
+from openclawbench.runtime.engines.processes import Processes, start_worker, threads_each, threads_of_polars
 from openclawbench.runtime.run import Run, StageReport
 from openclawbench.runtime.shard_task import ShardWorker
 from openclawbench.runtime.stage import Stage
@@ -131,7 +131,7 @@ def every_stage(folder: Path) -> dict[str, Any]:
     stage after it, `after` the rest of the run: those stages, what the engine does, and their manifests. `apart` has
     what belongs to none of them: the oracle's rows, which are read before any stage, and the digests of code and rules.
     """
-    begin(every_stage)
+    start_worker(every_stage)
     data, run_through = DataFolder(folder / "data"), stages_up_to("packet")
     scanned, intake = timed(lambda: take_in(data, folder / "raw", None, save=True))
     data.save_layout({"shards": intake.shards})

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from openclawbench.intake.intake import take_in
 from openclawbench.intake.oracles.bfcl import counted
-from openclawbench.intake.oracles.bfcl_lines import Failure, Result, ResultFile, ScoreFile
+from openclawbench.intake.oracles.bfcl_lines import BfclFailure, BfclResult, ResultFile, ScoreFile
 
 CALLS, TEXT = "scripted-calls", "scripted-text"
 
@@ -371,8 +371,8 @@ def test_a_pass_is_only_ever_what_the_header_confirms(passed: list[bool], off: i
     """All outcomes are told where the header's count is met, and none where it is not."""
     verdicts = {f"simple_python_{number}": one for number, one in enumerate(passed)}
     correct = sum(verdicts.values())
-    results = ResultFile([Result(line, one, None, {}) for line, one in enumerate(verdicts, 1)])
-    failures = [Failure(line, one, None, None) for line, one in enumerate(v for v in verdicts if not verdicts[v])]
+    results = ResultFile([BfclResult(line, one, None, {}) for line, one in enumerate(verdicts, 1)])
+    failures = [BfclFailure(line, one, None, None) for line, one in enumerate(v for v in verdicts if not verdicts[v])]
     scores = ScoreFile(None, correct + off, len(verdicts), failures)
     assert (counted(results, scores, "score")[0] == "scored") == (off == 0)
 

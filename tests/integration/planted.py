@@ -20,7 +20,7 @@ from openclawbench.records.tiers import status_of
 from openclawbench.release.card.configs import models_of
 from openclawbench.release.card.described import described
 from openclawbench.release.input_files import INPUTS_TABLE
-from openclawbench.release.labels.labels import CUTS, HOLD_OUT, PARTS, POOL_FILE, SIDES, as_json, part_file
+from openclawbench.release.labels.labels import CUTS, HOLD_OUT, PART_STATUSES, POOL_FILE, SIDES, as_json, part_file
 from openclawbench.release.privacy.detect import Detector
 from openclawbench.release.privacy.rules import PrivacyRules
 from openclawbench.release.record_index import INDEX_FILE
@@ -151,7 +151,7 @@ class Opened:
             if name == POOL_FILE or not name.startswith(HOLD_OUT):
                 from_records(rows, kind).write_parquet(self.root / typed_file(name))
             if name != POOL_FILE:
-                for status in PARTS:
+                for status in PART_STATUSES:
                     part = [row for row in rows if row["label_status"] == status]
                     from_records(part, kind).write_parquet(self.root / part_file(name, status))
 

@@ -326,7 +326,7 @@ def test_without_key_model_or_price_nothing_is_sent(endpoint: Endpoint, raw: Pat
     assert ended.status == 2 and "OPENAI_API_KEY" in ended.err
     for more in ([], ["--dry-run"]):
         ended = call(*remote, *more, env={"OPENAI_API_KEY": KEY})
-        assert ended.status == 2 and "nobody says what it costs" in ended.err and "--price-in" in ended.err
+        assert ended.status == 2 and "its price is not known" in ended.err and "--price-in" in ended.err
     url = "https://user:secret@judge.invalid/v1"
     ended = call(*base, "--model", "gpt-4o", "--base-url", url, env={"OPENAI_API_KEY": KEY})
     assert ended.status == 2 and "secret" not in ended.err

@@ -19,7 +19,7 @@ from openclawbench.flow import FLOW, stages_up_to
 from openclawbench.fulltax.rules_judge import RulesJudge
 from openclawbench.intake.intake import take_in
 from openclawbench.runtime.engines.processes import Processes
-from openclawbench.runtime.engines.protocol import Engine, unheard
+from openclawbench.runtime.engines.protocol import Engine, ignore_start
 from openclawbench.runtime.engines.serial import Serial
 from openclawbench.runtime.run import Run, rounds
 from openclawbench.storage.data_folder import DataFolder
@@ -130,7 +130,7 @@ class Deadly(Processes):
         super().__init__(2)
         self.folder = folder
 
-    def run(self, function: Any, tasks: Any, begun: Any = unheard) -> Iterator[Any]:
+    def run(self, function: Any, tasks: Any, begun: Any = ignore_start) -> Iterator[Any]:
         return super().run(Dying(function.__self__, self.folder).carry_out, tasks, begun)
 
 

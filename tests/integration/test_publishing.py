@@ -35,7 +35,7 @@ def test_each_file_of_a_release_is_written_by_one_declared_step(example: Ran) ->
 def test_a_step_reads_only_what_is_provided_or_returned_before_it(tmp_path: Path) -> None:
     staging = StagingFolder(DataFolder(tmp_path))
 
-    rounds = [[Step(count, returns="number")], [Step(count, returns="number", here=True)]]
+    rounds = [[Step(count, returns="number")], [Step(count, returns="number", in_this_process=True)]]
     assert carry_out(rounds, {"number": 1}, staging, lambda _: Serial())["number"] == 3
     with pytest.raises(KeyError, match="number"):
         carry_out(rounds, {}, staging, lambda _: Serial())

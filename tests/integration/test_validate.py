@@ -19,7 +19,7 @@ from openclawbench.records.release import Master
 from openclawbench.release.validate.records.consistency import places
 from openclawbench.release.validate.validate import validate
 from openclawbench.reports import plots
-from openclawbench.runtime.engines.protocol import unheard
+from openclawbench.runtime.engines.protocol import ignore_start
 from openclawbench.runtime.engines.serial import Serial
 
 pytestmark = pytest.mark.slow
@@ -355,7 +355,7 @@ def test_worker_processes_find_the_same_in_the_same_order(copy: Path) -> None:
 class DoneTwice(Serial):
     """Every task is carried out twice, as after the death of a worker that had done it."""
 
-    def run(self, function: Callable[[Any], Any], tasks: Iterable[Any], begun: Any = unheard) -> Iterator[Any]:
+    def run(self, function: Callable[[Any], Any], tasks: Iterable[Any], begun: Any = ignore_start) -> Iterator[Any]:
         return super().run(lambda task: [function(task), function(task)][1], tasks, begun)
 
 

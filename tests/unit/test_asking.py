@@ -313,7 +313,7 @@ def test_a_price_comes_from_flags_the_table_or_this_machine() -> None:
     assert price_of("x", AskingSettings(), near) == Price(0.0, 0.0, 0.0)
     assert price_of("x", AskingSettings(price_in=1.0, price_out=2.0), far) == Price(1.0, 1.0, 2.0)
     for settings in (AskingSettings(), AskingSettings(price_in=1.0), AskingSettings(price_out=1.0)):
-        with pytest.raises(UsageError, match="nobody says what it costs"):
+        with pytest.raises(UsageError, match="its price is not known"):
             price_of("x", settings, far)
 
 

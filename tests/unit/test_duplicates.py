@@ -9,7 +9,7 @@ import pytest
 from datasketch import MinHash
 
 from openclawbench.release.card.card import leakage
-from openclawbench.release.labels.duplicates import meetings, near_sides
+from openclawbench.release.labels.duplicates import near_sides, shared_buckets
 from openclawbench.release.labels.fingerprint import min_hashes, shingles
 from openclawbench.release.labels.leakage import LabelledSides, certificate, memoriser
 from openclawbench.release.labels.sketches import sketch_bands, sketch_tables
@@ -28,7 +28,7 @@ def near(texts: dict[str, str], *cuts: tuple[str, str], shards: int = 1) -> list
     prints = pl.DataFrame({"source_model": "m", "trajectory_id": [*texts], "minhash": sketches})
     tables = [sketch_tables(prints.gather_every(shards, start), RULES.duplicates) for start in range(shards)]
     of_record = pl.concat(table.of_record for table in tables)
-    groups = meetings(pl.concat(sketch_bands(table.distinct, RULES.duplicates) for table in tables).lazy())
+    groups = shared_buckets(pl.concat(sketch_bands(table.distinct, RULES.duplicates) for table in tables).lazy())
     known = pl.concat(table.distinct for table in tables).unique("sketch").sort("sketch")
     known = known.join(groups, on="sketch", how="semi")
     tests = [[*test] for test, _ in cuts]

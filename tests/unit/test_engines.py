@@ -14,7 +14,7 @@ import polars
 import pytest
 
 from openclawbench.errors import WorkersFailed
-from openclawbench.runtime.engines.choice import WORTH_BYTES, engine_for
+from openclawbench.runtime.engines.choice import PARALLEL_BYTES, engine_for
 from openclawbench.runtime.engines.processes import THREADS, Processes, processors
 from openclawbench.runtime.engines.protocol import Engine, LostTask
 from openclawbench.runtime.engines.serial import Serial
@@ -141,12 +141,12 @@ def test_results_that_nobody_wants_any_more_leave_no_process() -> None:
 @pytest.mark.parametrize(
     ("name", "workers", "tasks", "raw_bytes", "chosen"),
     [
-        ("auto", 4, 100, WORTH_BYTES, ("processes", 4)),
-        ("auto", 4, 100, WORTH_BYTES - 1, ("serial", 1)),  # little work
-        ("auto", 4, 1, WORTH_BYTES, ("serial", 1)),  # one shard
-        ("auto", 1, 100, WORTH_BYTES, ("serial", 1)),  # one processor
+        ("auto", 4, 100, PARALLEL_BYTES, ("processes", 4)),
+        ("auto", 4, 100, PARALLEL_BYTES - 1, ("serial", 1)),  # little work
+        ("auto", 4, 1, PARALLEL_BYTES, ("serial", 1)),  # one shard
+        ("auto", 1, 100, PARALLEL_BYTES, ("serial", 1)),  # one processor
         ("processes", 2, 1, 0, ("processes", 2)),
-        ("serial", 4, 100, WORTH_BYTES, ("serial", 1)),
+        ("serial", 4, 100, PARALLEL_BYTES, ("serial", 1)),
     ],
 )
 def test_the_engine_fits_the_work(name: str, workers: int, tasks: int, raw_bytes: int, chosen: tuple[str, int]) -> None:

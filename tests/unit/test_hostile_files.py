@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from normalizing import Normalized, Row, check_accounting, normalized_folder, read
 
-from openclawbench.intake.lineage import in_circles
+from openclawbench.intake.lineage import own_ancestors
 from openclawbench.sources.io.timestamps import is_written, iso_time
 from openclawbench.sources.openclaw.records import decode_outline
 
@@ -107,7 +107,7 @@ def test_circles_are_found(links: dict[int, int]) -> None:
             if one == child:
                 expected.add(("m", str(child)))
             one = links.get(one, -1)
-    assert in_circles(parents) == expected
+    assert own_ancestors(parents) == expected
 
 
 NO_TIMES = [

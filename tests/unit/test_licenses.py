@@ -11,7 +11,7 @@ from session_tables import document, jsonl, trace_row
 
 from openclawbench.construct.normalize.normalize import normalize
 from openclawbench.intake.intake import take_in
-from openclawbench.intake.licenses import card_of, license_of
+from openclawbench.intake.licenses import LICENSE, card_of
 from openclawbench.records.session import FileOutcome, RunManifestRow, SourceFile, Trajectory
 from openclawbench.release.input_files import counted, sorted_inputs
 from openclawbench.release.writer.provenance import stated_licenses
@@ -34,7 +34,8 @@ def read(tmp_path: Path, accept: bool = False) -> tuple[dict[str, Any], list[dic
         made = dict(zip(normalize.writes, tables, strict=True))
         files += made[FileOutcome].collect().to_dicts()
         trajectories += made[Trajectory].collect().to_dicts()
-    licenses = {f"{entry.path}#{entry.member}": license_of(entry) for some in intake.entries.values() for entry in some}
+    entries = [entry for some in intake.entries.values() for entry in some]
+    licenses = {f"{entry.path}#{entry.member}": json.loads(entry.context or "{}").get(LICENSE) for entry in entries}
     return {f"{row['path']}#{row['member']}": row for row in files}, trajectories, licenses
 
 

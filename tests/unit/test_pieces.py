@@ -9,7 +9,7 @@ import pytest
 from openclawbench.records.release import LineSize, ReleaseLine
 from openclawbench.release.settings import PublishRules
 from openclawbench.release.writer import pieces
-from openclawbench.release.writer.pieces import Piece, few_files, merge, plan_pieces, rows_in
+from openclawbench.release.writer.pieces import Piece, limit_files, merge, plan_pieces, rows_in
 from openclawbench.release.writer.staging_folder import StagingFolder
 from openclawbench.release.writer.steps import compress_lines
 from openclawbench.runtime.engines.serial import Serial
@@ -61,7 +61,7 @@ def test_files_merged_in_levels_have_the_rows_of_all_in_order(
     monkeypatch.setattr(pieces, "FAN_IN", 2)
     monkeypatch.setattr(pieces, "GROUP_BYTES", 40)
     (tmp_path / "scratch").mkdir()
-    few = few_files(shards, tmp_path / "scratch", lambda _: Serial())
+    few = limit_files(shards, tmp_path / "scratch", lambda _: Serial())
     assert len(few) == 2
     assert sorted(path for path in (tmp_path / "scratch").iterdir()) == sorted(few)
     assert all(path.exists() for path in shards)

@@ -12,7 +12,7 @@ from openclawbench.records.json_schema import json_schema
 from openclawbench.records.release import LabelRow, RecordIndexRow
 from openclawbench.release.validate.files.lines import quick_validator, read_lines, schema_error_of
 from openclawbench.release.validate.findings import KEPT, Findings
-from openclawbench.release.validate.records.key_tables import KeyCounts, KeyTable, missing, opened, side_by_side
+from openclawbench.release.validate.records.key_tables import KeyCounts, KeyTable, missing, open_database, side_by_side
 from openclawbench.release.validate.records.spool import ROWS as SPOOL_ROWS
 from openclawbench.release.validate.records.spool import Spool
 from openclawbench.tables.record import Keyed
@@ -74,7 +74,7 @@ def test_a_repeated_key_is_named_in_any_order_of_lines(ids: str, repeated: list[
 
 def test_tables_by_key_are_mappings_in_the_order_of_keys(tmp_path: Path) -> None:
     keys = [("m", "b"), ("m", "a"), ("l", "z"), ("m", "\U0001f600"), ("m", "é"), ("m", "\uffff")]
-    with opened(tmp_path / "one.sqlite") as connection, opened(tmp_path / "two.sqlite") as other:
+    with open_database(tmp_path / "one.sqlite") as connection, open_database(tmp_path / "two.sqlite") as other:
         names = KeyTable(connection, "names", str.encode, bytes.decode)
         for key in keys:
             names[key] = key[1]

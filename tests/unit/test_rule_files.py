@@ -247,9 +247,9 @@ NOT_TAKEN = [
     ("CAST(tool_name AS INT) > 3", "cannot be computed: conversion from `str` to `i32` failed"),
     ("step_id > 'x'", "cannot be computed: cannot compare string with numeric type"),
     ("UPPER(step_id) = 'X'", "cannot be computed"),
-    ("SUM(step_id) > 3", "several rows are looked at"),
-    ("COUNT(*) > 1 OR side_effect", "several rows are looked at"),
-    ("ROW_NUMBER() OVER () > 1", "several rows are looked at"),
+    ("SUM(step_id) > 3", "several rows are read"),
+    ("COUNT(*) > 1 OR side_effect", "several rows are read"),
+    ("ROW_NUMBER() OVER () > 1", "several rows are read"),
     ("UPPER(tool_name)", "is neither true nor false"),
 ]
 

@@ -11,7 +11,7 @@ from openclawbench.inspect.trace_totals import trace_totals
 from openclawbench.records.evidence import AlignedDescriptor
 from openclawbench.records.session import FileOutcome, TraceSummaryRow, Trajectory
 from openclawbench.release.writer.provenance import made_from
-from openclawbench.release.writer.publish import release_key, stands
+from openclawbench.release.writer.publish import is_current, release_key
 from openclawbench.reports.evidence.languages import step_coverage
 from openclawbench.runtime.active_runs import runs
 from openclawbench.runtime.run import Run
@@ -126,7 +126,7 @@ def release_state(run: Run, commands: list[str]) -> str:
     certificates = quoted_certificates(run.data, run)
     origin = made_from(run.intake, run.judges, commands, human_verdicts(run.data), run.overrides, certificates)
     key = release_key(run, origin)
-    return "current" if stands(run.data, key) else "stale"
+    return "current" if is_current(run.data, key) else "stale"
 
 
 def as_data(run: Run, commands: list[str]) -> dict[str, Any]:

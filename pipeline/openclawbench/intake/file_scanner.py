@@ -28,7 +28,7 @@ from openclawbench.storage.object_store import ObjectStore
 from openclawbench.tables.bytes_column import LARGE_BYTES
 
 UNKNOWN_SUBAGENT = "a trajectory of a sub-agent that does not say of which format it is. Add its `schema_version`."
-DEEPEST = 16  # levels of sub-agents inside sub-agents: each level is read once more for the levels below it
+DEEPEST = 16  # levels of sub-agents inside sub-agents: each level is read again for the levels below it
 TOO_DEEP = f"a trajectory of a sub-agent more than {DEEPEST} levels inside others. Put it into a file of its own."
 STORE, STORE_LOG, TABLE = "openclaw_sqlite", "openclaw_sqlite_log", "table"  # readers of files that no adapter reads
 
@@ -55,7 +55,7 @@ class FileScanner:
         self.sidecars = SidecarReader(self.sidecar_bytes)
         self.stores: set[str] = set()
         # Of the file that is being scanned: its reader, the source model of the row that is being read, the stamps of
-        # its sidecars, and what was taken of these.
+        # its sidecars, and what was used of these.
         self.reader: str | None = None
         self.source_model: str | None = None
         self.sidecar_stamps: dict[str, Stamp | None] = {}
@@ -241,7 +241,7 @@ class FileScanner:
             yield self.entry(name, size, error=f"an SQLite database that cannot be read as a store: {error}")
 
     def log_entry(self, name: str, size: int) -> RawEntry:
-        """A log of a store, which is read with the store and changes while an agent is at work."""
+        """A log of a store, which is read with the store and changes while an agent runs."""
         self.reader = STORE_LOG
         self.sidecar_stamps[store_of(name)] = self.stamps[store_of(name)]
         return self.entry(name, size, context={"noted": {"reason": "store_log", "what": store_of(name), "records": 1}})

@@ -1,4 +1,4 @@
-"""The root of the flow: what lies in raw/ and oracle/, hashed once, sharded by identity so that copies meet."""
+"""The root of the flow: the content of raw/ and oracle/, hashed once, sharded by identity so that copies meet."""
 
 import hashlib
 from collections import defaultdict
@@ -37,7 +37,7 @@ from openclawbench.storage.object_store import ObjectStore
 from openclawbench.tables.bytes_column import bytes_column
 from openclawbench.tables.schema import from_columns, schema
 
-SHARD_BYTES = 32 << 20  # raw bytes a shard when a data folder is new
+SHARD_BYTES = 32 << 20  # raw bytes per shard of a new data folder
 SHARDS_MIN, SHARDS_MAX = 16, 4096
 KEPT = (
     "source_model",
@@ -65,9 +65,9 @@ class Intake:
     sizes: dict[int, int]  # shard -> raw bytes
     faults: list[dict[str, Any]]
     shards: int
-    categories: list[dict[str, Any]] = field(default_factory=list)  # OracleCategory: what BFCL trees say
+    categories: list[dict[str, Any]] = field(default_factory=list)  # OracleCategory: of BFCL trees
     warnings: list[dict[str, Any]] = field(default_factory=list)  # of the oracle: shown to the user, not a fault
-    unused: list[dict[str, Any]] = field(default_factory=list)  # what lies in the oracle folder and says nothing
+    unused: list[dict[str, Any]] = field(default_factory=list)  # files of the oracle folder that give no outcome
     counts: dict[str, int] = field(
         default_factory=dict
     )  # oracle files by kind; manifest rows that name no session here
@@ -121,7 +121,7 @@ class Intake:
 
     def contents(self, entries: list[RawEntry], errors: list[str | None]) -> Iterator[bytes | mmap | None]:
         """The bytes of files one after the other; `errors` gets why there are none."""
-        read_file = lru_cache(maxsize=1)(reading(self.raw, entries))
+        read_file = lru_cache(maxsize=1)(file_reader(self.raw, entries))
         for entry in entries:
             content, error = self.content(entry, read_file)
             errors.append(error)
@@ -130,8 +130,8 @@ class Intake:
     def content(
         self, entry: RawEntry, read_file: Callable[[str], tuple[bytes | mmap, Stamp | None]]
     ) -> tuple[bytes | mmap | None, str | None]:
-        """The bytes of a file, or why there are none. A file that changed or vanished since the scan is an unreadable
-        one, not a wrong one.
+        """The bytes of a file, or why there are none. A file that changed or vanished since the scan counts as
+        unreadable, not as wrong.
 
         `read_file` keeps the file read last, so that one of many sessions is not read again for each of them.
         """
@@ -149,7 +149,7 @@ class Intake:
                 error = str(failure)
             if content is not None and entry.length is not None:
                 content = content[entry.base_offset : entry.base_offset + entry.length]
-            # A file that has the stamp with which it was digested is not digested again: a third of reading it.
+            # A file whose stamp is that of its digest is not digested again, which saves a third of reading it.
             unchanged = stamp is not None and stamp == entry.stamp
             if content is not None and not unchanged and sha256_of(content) != entry.sha256:
                 content, error = None, "the file changed while it was being read; run again."
@@ -184,7 +184,7 @@ def take_in(
     faults = collisions(entries)
     shards = shard_count(data, sum(entry.size for entry in entries), save)
     rules = OracleRules.load()
-    by_shard, sizes, names, places = placed(entries, shards, rules, packed and packed / "entries")
+    by_shard, sizes, names, places = assign_shards(entries, shards, rules, packed and packed / "entries")
     del entries  # packed by now: what follows has its own of every session
     own = run_manifest_at(data, raw, RUN_MANIFEST)
     manifest, outcomes = outcomes_of(own, oracle, names, models or {}, rules, faults)
@@ -193,10 +193,12 @@ def take_in(
         raw=raw,
         entries=by_shard,
         manifest_rows=TableByShard(
-            RunManifestRow, spread(manifest, "native_session_basename", places, shards), packed and packed / "manifest"
+            RunManifestRow,
+            assign_rows(manifest, "native_session_basename", places, shards),
+            packed and packed / "manifest",
         ),
         oracle_rows=TableByShard(
-            OracleRow, spread(outcomes.rows, "basename", places, shards), packed and packed / "oracle"
+            OracleRow, assign_rows(outcomes.rows, "basename", places, shards), packed and packed / "oracle"
         ),
         sizes=sizes,
         categories=outcomes.categories,
@@ -208,7 +210,7 @@ def take_in(
     )
 
 
-def placed(
+def assign_shards(
     entries: list[RawEntry], shards: int, rules: OracleRules, path: Path | None
 ) -> tuple[ByShard[RawEntry], dict[int, int], SessionNames, Places]:
     """The entries of each shard and their bytes, their names as rows of an oracle may write them, and where each name
@@ -245,7 +247,7 @@ def outcomes_of(
     return manifest, oracles
 
 
-def reading(raw: Raw, entries: list[RawEntry]) -> Callable[[str], tuple[bytes | mmap, Stamp | None]]:
+def file_reader(raw: Raw, entries: list[RawEntry]) -> Callable[[str], tuple[bytes | mmap, Stamp | None]]:
     """How to read the files of these entries, in their order: bytes, and the stamp as the folder has it."""
     if not isinstance(raw, ObjectStore):
         return lambda path: whole_content(f"{raw}/{path}")
@@ -253,19 +255,19 @@ def reading(raw: Raw, entries: list[RawEntry]) -> Callable[[str], tuple[bytes | 
     return lambda path: (decompressed(fetched.read(path)), None)
 
 
-def spread(rows: list[Row], column: str, places: Places, shards: int) -> dict[int, list[Row]]:
-    """Rows go where the sessions they may join are; a row that names no session here goes by its own hash. `shards` of
-    a row says how many places that are."""
-    rows_by_model: dict[int, list[Row]] = defaultdict(list)
+def assign_rows(rows: list[Row], column: str, places: Places, shards: int) -> dict[int, list[Row]]:
+    """Shard -> the rows that its sessions may join; a row that names no session here is placed by its own hash.
+    `shards` of a row is the number of its shards."""
+    rows_by_shard: dict[int, list[Row]] = defaultdict(list)
     for row in rows:
         model, name = row["source_model"], row[column] or ""
         at = set(places.get((model, name), ()))
         if row.get("session_id"):
             at.update(places.get((model, f"id:{row['session_id']}"), ()))
         for shard in at or {shard_of(f"{model}\0{name}", shards)}:
-            rows_by_model[shard].append(row)
+            rows_by_shard[shard].append(row)
         row["shards"] = len(at) or 1
-    return rows_by_model
+    return rows_by_shard
 
 
 def shard_of(identity: str, shards: int) -> int:

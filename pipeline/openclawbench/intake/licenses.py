@@ -1,4 +1,4 @@
-"""Licences of raw sessions: what a row, a dataset's card or a licence text beside them states; data that allows no
+"""Licences of raw sessions: what a row, a dataset's card or a licence text next to them states; data that allows no
 commercial use is kept out, unless the user says that all use is non-commercial."""
 
 import json
@@ -20,7 +20,7 @@ from openclawbench.storage.object_store import ObjectStore
 LICENSE = "license"  # key of a context: the licence in force
 NONCOMMERCIAL = "noncommercial_license"  # reason code
 READ_BYTES = 64 << 10  # of a card or a licence text
-TITLE_CHARACTERS = 1000  # of a licence text, in which its title stands
+TITLE_CHARACTERS = 1000  # of a licence text, which contain its title
 FRONT_MATTER = re.compile(r"\A\ufeff?---\r?\n(.*?)^---\s*$", re.DOTALL | re.MULTILINE)
 ITEM = re.compile(r"^[ \t]*-[ \t]*(.+)$", re.MULTILINE)
 
@@ -36,7 +36,7 @@ def with_licenses(entries: Iterable[RawEntry], raw: Raw, accepted: bool, rules: 
     if not known and not any(entry.context and f'"{LICENSE}"' in entry.context for entry in listed):
         return listed
     by_folder: dict[str, dict[str, Any]] = {}
-    for path, card in known.items():  # cards come first: of two files in a folder the card says it by name
+    for path, card in known.items():  # of two files in a folder the card counts: it gives the name
         folder = path.rpartition("/")[0]
         if folder not in by_folder or path.rpartition("/")[2] in rules.license.cards:
             by_folder[folder] = by_folder.get(folder, {}) | card
@@ -70,14 +70,6 @@ def licensed(entry: RawEntry, card: dict[str, Any], accepted: bool, rules: Table
     context |= {CARD: card} if card else {}
     context |= {} if name is None else {LICENSE: name}
     return msgspec.structs.replace(entry, context=json.dumps(context, sort_keys=True, ensure_ascii=True))
-
-
-def license_of(entry: RawEntry) -> str | None:
-    """The licence that is stated for a session; null if none is."""
-    if entry.context is None or f'"{LICENSE}"' not in entry.context:
-        return None
-    name: str | None = json.loads(entry.context).get(LICENSE)
-    return name
 
 
 def head_of(raw: Raw, path: str) -> str:

@@ -32,7 +32,7 @@ def entry_name(entry: RawEntry) -> str:
 
 def entry_names(entry: RawEntry) -> set[str]:
     """Every name under which an outcome may mean a session: its basename, the one that it had where it was written,
-    which the program's report beside it tells, and its path below the source model."""
+    which the program's report beside it names, and its path below the source model."""
     context = json.loads(entry.context) if entry.context and NATIVE_NAME in entry.context else {}
     path = None if entry.member else path_name(entry.path)
     return {name for name in (entry_name(entry), context.get(NATIVE_NAME), path) if name}
@@ -49,9 +49,9 @@ def with_parents(entries: Iterable[RawEntry]) -> list[RawEntry]:
     listed = list(entries)
     contexts = {index: json.loads(entry.context) for index, entry in enumerate(listed) if entry.context}
     ids_by_name: dict[tuple[str, str], set[str]] = defaultdict(set)
-    held = holders(listed, contexts)
-    own_keys = {(listed[index].source_model, listed[index].identity) for index in held}
-    named = trajectory_names(listed, own_keys | set(held.values()))
+    container_of = containing_sessions(listed, contexts)
+    own_keys = {(listed[index].source_model, listed[index].identity) for index in container_of}
+    named = trajectory_names(listed, own_keys | set(container_of.values()))
     for index, entry in enumerate(listed):
         trajectory_id = named.get((entry.source_model, entry.identity))
         if trajectory_id is None:
@@ -61,17 +61,17 @@ def with_parents(entries: Iterable[RawEntry]) -> list[RawEntry]:
             ids_by_name[entry.source_model, f"key:{key}"].add(trajectory_id)
     parents: dict[tuple[str, str], str] = {}  # (source model, trajectory) -> its parent
     linked = []
-    for index in sorted(contexts.keys() | held.keys()):
+    for index in sorted(contexts.keys() | container_of.keys()):
         run, entry = run_of(contexts.get(index)), listed[index]
         names = [("key", run.get("spawned_by")), ("file", run.get("parent_session"))]
         candidates = [ids_by_name.get((entry.source_model, f"{kind}:{name}"), set()) for kind, name in names if name]
-        candidates = [{named[held[index]]}] if held.get(index) in named else candidates
+        candidates = [{named[container_of[index]]}] if container_of.get(index) in named else candidates
         parent = next((next(iter(ids)) for ids in candidates if len(ids) == 1), None)
         if parent is not None:
             own = (entry.source_model, named.get((entry.source_model, entry.identity), ""))
             parents[own] = parent
             linked.append((index, own, parent))
-    circular = in_circles(parents)
+    circular = own_ancestors(parents)
     for index, own, parent in linked:
         link = {"circular_parent": parent} if own in circular else {"parent_trajectory_id": parent}
         text = json.dumps(contexts.get(index, {}) | link, sort_keys=True, ensure_ascii=True)
@@ -79,24 +79,24 @@ def with_parents(entries: Iterable[RawEntry]) -> list[RawEntry]:
     return listed
 
 
-def holders(listed: list[RawEntry], contexts: dict[int, Any]) -> dict[int, Key]:
-    """By place in the list: the session that it lies inside, or the only one that names its file as a sub-agent's."""
+def containing_sessions(listed: list[RawEntry], contexts: dict[int, Any]) -> dict[int, Key]:
+    """By place in the list: the session that contains it, or the only one that names its file as a sub-agent's."""
     naming: dict[tuple[str, str], set[Key]] = defaultdict(set)
-    held: dict[int, Key] = {}
+    container_of: dict[int, Key] = {}
     for index, context in contexts.items():
         entry = listed[index]
         for path in context.get(CHILDREN, ()):
             naming[entry.source_model, path].add((entry.source_model, entry.identity))
         if PARENT in context:
-            held[index] = (entry.source_model, context[PARENT])
+            container_of[index] = (entry.source_model, context[PARENT])
     for index, entry in enumerate(listed) if naming else ():
         names = naming.get((entry.source_model, entry.path), set())
         if len(names) == 1 and entry.member is None:
-            held[index] = next(iter(names))
-    return held
+            container_of[index] = next(iter(names))
+    return container_of
 
 
-def in_circles(parents: dict[tuple[str, str], str]) -> set[tuple[str, str]]:
+def own_ancestors(parents: dict[tuple[str, str], str]) -> set[tuple[str, str]]:
     """The trajectories that are their own ancestors."""
     circular: set[tuple[str, str]] = set()
     visited: set[tuple[str, str]] = set()
@@ -113,8 +113,8 @@ def in_circles(parents: dict[tuple[str, str], str]) -> set[tuple[str, str]]:
 
 def trajectory_names(entries: Iterable[RawEntry], wanted: set[Key]) -> dict[Key, str]:
     """Trajectory id by (source model, identity), as normalize gives it, of sessions with an id and of those `wanted`:
-    of copies under several names the longest names it. Left out where that cannot be told unread: a packed
-    file among them hides its length."""
+    of copies under several names the longest names it. Left out if the files would have to be read for that: a
+    packed file among them hides its length."""
     groups: dict[tuple[str, str], list[RawEntry]] = defaultdict(list)
     for entry in entries:
         if entry.session_id is not None or (entry.source_model, entry.identity) in wanted:
@@ -122,7 +122,7 @@ def trajectory_names(entries: Iterable[RawEntry], wanted: set[Key]) -> dict[Key,
     names = {}
     for key, group in groups.items():
         first = group[0]
-        if len(group) > 1:  # as seldom: the order is not worked out for every session there is
+        if len(group) > 1:  # rare: the order is not computed for every session
             first = min(group, key=lambda entry: (-entry.size, *copy_order(entry.path, entry.member, entry.session_id)))
         packed = any(entry.path.endswith(PACKED) for entry in group)
         if not packed or len({entry_name(entry) for entry in group}) == 1:

@@ -37,7 +37,7 @@ class ScannedFile(msgspec.Struct):
     sidecars: dict[str, Stamp | None]
     reader: str | None  # name of the adapter, or STORE, STORE_LOG
     entries: list[RawEntry]
-    sidecar_use: list[tuple[str, str]] = []  # (sidecar, what a session of this file took of it, in words)
+    sidecar_use: list[tuple[str, str]] = []  # (sidecar, what a session of this file used of it, in words)
 
 
 def entries_key(entries: list[RawEntry]) -> str:

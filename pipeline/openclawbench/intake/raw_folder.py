@@ -23,7 +23,7 @@ Stamp = list[int]
 def files_below(top: str, every: bool = False) -> Iterator[tuple[str, Stamp | None]]:
     """(name, stamp) of every file below a folder, in links to folders too; also of what only looks like a session file
     or an index and cannot be read: a link to nothing, a pipe, a folder that cannot be listed, a link to one above.
-    `every`: of what cannot be read also that which does not look like one."""
+    `every`: also of what cannot be read and does not look like one."""
     visits: Counter[str] = Counter()  # of real folders
     waiting: list[tuple[str, str, tuple[str, ...]]]
     waiting = [(top, "", (os.path.realpath(top),))]  # folder, its name as a prefix, where it and those above it are
@@ -107,8 +107,8 @@ def read_content(path: str) -> bytes | None:
 
 
 def read_long(path: str, size: int) -> tuple[FileFormat, str] | None:
-    """Format and digest of a very large file, which is never wholly in memory; null for what has to be
-    looked at as a whole. OSError if it cannot be read."""
+    """Format and digest of a very large file, which is never wholly in memory; null for one that has to be
+    read as a whole. OSError if it cannot be read."""
     handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         identified = identify_long(path, os.pread(handle, HEAD_BYTES, 0), size)

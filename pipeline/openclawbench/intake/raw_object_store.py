@@ -23,8 +23,8 @@ def listed(raw: ObjectStore) -> dict[str, Stamp]:
 
 
 class Fetched:
-    """The bytes of files that will be asked for in this order; a few are fetched together, ahead of being asked for.
-    One that is asked for out of order is fetched alone."""
+    """The bytes of files that will be read in this order; a few are fetched together, in advance. One that is read out
+    of order is fetched alone."""
 
     def __init__(self, raw: ObjectStore, names: Iterable[str], sizes: dict[str, int]) -> None:
         self.raw, self.sizes = raw, sizes
@@ -67,7 +67,7 @@ def local_file(raw: Raw, name: str) -> Path:
 
 
 class Copy:
-    """A store out of object storage with what belongs to it, in a folder of this process's own."""
+    """An SQLite store from object storage with its logs, in a folder of this process alone."""
 
     def __init__(self, raw: ObjectStore, name: str) -> None:
         folder = Path(tempfile.mkdtemp(prefix="openclawbench-"))
@@ -81,7 +81,7 @@ class Copy:
     @staticmethod
     @lru_cache(maxsize=1)
     def of(raw: ObjectStore, name: str, process: int) -> "Copy":
-        """The copy that was made last is kept: its sessions are asked for one by one."""
+        """The last copy is kept, because its sessions are read one by one."""
         return Copy(raw, name)
 
 
@@ -101,5 +101,5 @@ def run_manifest_at(data: DataFolder, raw: Raw, name: str) -> list[Path]:
 
 
 def is_there(raw: Raw) -> bool:
-    """True for a folder, or a prefix with something below it. StorageError if the store does not say."""
+    """True for a folder, or a prefix with something below it. StorageError if the store does not answer."""
     return raw.exists() if isinstance(raw, ObjectStore) else raw.is_dir()

@@ -1,4 +1,4 @@
-"""Rows by shard, packed in temporary files: a corpus has dozens of small objects for every session, and a run looks at
+"""Rows by shard, packed in temporary files: a corpus has dozens of small objects for every session, and a run reads
 those of one shard at a time. As objects they would take 1.5 kB per session for the whole run."""
 
 import json

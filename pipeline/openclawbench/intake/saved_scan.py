@@ -20,9 +20,9 @@ from openclawbench.storage.data_folder import DataFolder, atomic_file
 from openclawbench.storage.parquet_check import UNREADABLE
 
 TABLE, CHANGES = "scan.parquet", "scan_changes.parquet"
-FORMER = "scan.json"  # which earlier versions wrote
+FORMER = "scan.json"  # written by earlier versions
 ROWS = 8192  # in memory at a time
-MOST_CHANGED = 0.1  # share of the rows of the table that may stand in the changes (own choice)
+MOST_CHANGED = 0.1  # largest share of the table's rows that may be in the changes (own choice)
 SCAN_OF, TABLE_ID = "scan_of", "table_id"  # metadata: raw folder and version of the program; which table changes are of
 COLUMNS = pl.Schema({"path": pl.String(), "stamp": pl.List(pl.Int64()), "content": pl.Binary()})
 ENCODE, DECODE = msgspec.msgpack.Encoder().encode, msgspec.msgpack.Decoder(ScannedFile).decode
@@ -31,7 +31,7 @@ File = tuple[str, ScannedFile, ScannedFile | None]  # path, what is there now, w
 
 
 class SavedScan:
-    """The last scan beside the files that are there now. It is empty if it is of another raw folder or program
+    """The last scan, compared with the files that are there now. It is empty if it is of another raw folder or program
     (`scan_of`), or cannot be read. `stamps`: of the files, in the order of paths."""
 
     def __init__(self, data: DataFolder, scan_of: str, stamps: dict[str, Stamp | None]) -> None:
@@ -121,7 +121,9 @@ class SavedScan:
 
 @contextmanager
 def writer(path: Path, scan_of: str, table_id: str | None = None) -> Iterator[Callable[[Row], None]]:
-    """What adds rows to a table that replaces the file in the end. `table_id`: None for the digest of the rows."""
+    """Gives the function that adds rows to a table; in the end the table replaces the file.
+
+    `table_id`: None for the digest of the rows."""
     import pyarrow.parquet as pq
 
     kinds = pl.DataFrame(schema=COLUMNS).to_arrow().schema.with_metadata({SCAN_OF: scan_of})
@@ -162,5 +164,5 @@ def scanned_file(content: bytes | None) -> ScannedFile | None:
 
 
 def order(path: str) -> list[str]:
-    """What paths are sorted by: folder by folder."""
+    """The sort key of a path: folder by folder."""
     return path.split("/")

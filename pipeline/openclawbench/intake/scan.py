@@ -45,7 +45,7 @@ def scan(data: DataFolder, raw: Raw, save: bool) -> list[RawEntry]:
 
 
 def entries_of(files: Iterable[ScannedFile]) -> list[RawEntry]:
-    """All entries; the context of a sidecar says what sessions took of it."""
+    """All entries; the context of a sidecar says what sessions used of it."""
     entries: list[RawEntry] = []
     use: dict[str, set[str]] = defaultdict(set)
     for file in files:

@@ -10,7 +10,7 @@ from openclawbench.sources.identification import WHOLE_JSON
 from openclawbench.sources.io.jsonl import escape_surrogates
 from openclawbench.sources.openclaw.session_index import contexts_by_session, is_index
 
-HEAD_BYTES = 16 << 20  # of a larger JSONL file beside a session only its beginning is looked at
+HEAD_BYTES = 16 << 20  # of a larger JSONL file beside a session only its beginning is read
 KEPT, KEPT_BYTES = 16, 64 << 20  # files, and bytes of them, whose values are kept
 
 

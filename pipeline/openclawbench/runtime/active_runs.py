@@ -16,7 +16,7 @@ from openclawbench.base.shard_selection import ShardSelection
 from openclawbench.runtime.shard_task import ShardTask
 from openclawbench.storage.data_folder import DataFolder, read_json
 
-TRIES = 3  # of reading what may just be written
+READ_TRIES = 3  # of a file that may just be written
 
 
 class ActiveRun:
@@ -51,7 +51,7 @@ class ActiveRun:
         self.write()
 
     def write(self) -> None:
-        """Say it, in place: a new file would have no lock."""
+        """Write the content in place: a new file would have no lock."""
         content = json.dumps(self.about | {"shards": [[shard, names] for shard, names in self.shards.items()]}).encode()
         os.pwrite(self.file.fileno(), content, 0)
         os.ftruncate(self.file.fileno(), len(content))
@@ -59,7 +59,7 @@ class ActiveRun:
 
 def runs(data: DataFolder) -> list[dict[str, Any]]:
     """The runs that are alive: {host, pid, share, shards: [[shard, stages]]}."""
-    entries = [recorded(path) for path in sorted(data.running.glob("*.json")) if is_alive(path)]
+    entries = [read_run(path) for path in sorted(data.running.glob("*.json")) if is_alive(path)]
     return [entry for entry in entries if isinstance(entry, dict)]
 
 
@@ -75,6 +75,6 @@ def is_alive(path: Path) -> bool:
     return False
 
 
-def recorded(path: Path) -> Any:
+def read_run(path: Path) -> Any:
     """The content of the file; None if it cannot be read."""
-    return next((content for _ in range(TRIES) if (content := read_json(path)) is not None), None)
+    return next((content for _ in range(READ_TRIES) if (content := read_json(path)) is not None), None)

@@ -1,4 +1,4 @@
-"""Which shards of which stages are stale; brings them up to date over an engine; leaves one manifest a stage.
+"""Which shards of which stages are stale; brings them up to date over an engine; writes one manifest per stage.
 
 Key of a part = stage code + rules + judge + schemas + keys of the input parts. A stale part is rebuilt, a fresh one is
 not touched. Raw bytes are hashed at the root only (intake.py). Keys hold no content that a stage makes, so all of them
@@ -41,7 +41,7 @@ from openclawbench.tables.record import Record
 from openclawbench.tables.schema import schema
 
 PARTITION_WORK = 32  # how much more the stages of a shard do for each raw byte than one over partitions (measured)
-LISTED = 10  # failed shards of a stage that are named where the run ends
+SHARDS_NAMED = 10  # failed shards of a stage that are named where the run ends
 
 
 @dataclass
@@ -92,15 +92,15 @@ class Run:
         self.written: dict[tuple[type[Record], Shard], tuple[str, int]] = {}  # this run's parts: key, rows
 
     def update(self, stages: list[Stage], progress: Callable[[str, int, int], None]) -> Iterator[StageReport]:
-        """Bring the stages up to date. Raises StageFailed if shards of a stage did not all succeed, once every
-        other shard is as far as it can be."""
+        """Bring the stages up to date. Raises StageFailed if shards of a stage did not all succeed, after the
+        other shards were brought as far as possible."""
         reports = {report.stage: report for report in self.plan(stages)}
         with ActiveRun(self.data, self.share) as running:
             for together in rounds(stages, self.judges):
-                self.bring_together(together, reports, progress, running)
+                self.update_round(together, reports, progress, running)
                 for stage in together:
                     yield self.conclude(stage, reports[stage.name])
-        if failed := [sentence(report) for report in reports.values() if report.failed]:
+        if failed := [failure_message(report) for report in reports.values() if report.failed]:
             raise StageFailed(f"{'; '.join(failed)}. The others are done; run again with --debug to see where.")
 
     def plan(self, stages: list[Stage]) -> list[StageReport]:
@@ -141,7 +141,7 @@ class Run:
         wait, tables = self.after_all, stage.reads.values()
         return set().union(*(wait[table] if table in wait else self.lacking(table) for table in tables))
 
-    def bring_together(
+    def update_round(
         self,
         stages: list[Stage],
         reports: dict[str, StageReport],
@@ -162,7 +162,7 @@ class Run:
         self.counted.clear()
         for chain, result in engine.run(worker.carry_out, chains, running.begun):
             running.ended(chain)
-            for outcome in lost(chain, result) if isinstance(result, LostTask) else result:
+            for outcome in lost_results(chain, result) if isinstance(result, LostTask) else result:
                 finished += 1
                 self.note(chain, outcome, reports[outcome.stage])
                 progress(outcome.stage, finished, total)
@@ -196,10 +196,10 @@ class Run:
                 produced = {record for link in links.get(chain, ()) for record in link.stage.writes}
                 if all(record in produced or not lacking[record] & keys.keys() for record, keys in inputs.items()):
                     links.setdefault(chain, []).append(StageTask(stage, key, inputs))
-        return [ShardTask(shard, tuple(owed), self.entering(shard)) for (shard, _), owed in links.items()]
+        return [ShardTask(shard, tuple(tasks), self.intake_of(shard)) for (shard, _), tasks in links.items()]
 
-    def entering(self, shard: Shard) -> Intake:
-        """What enters a shard; nothing where no shard is worked on. A partition is as much work as some bytes of it."""
+    def intake_of(self, shard: Shard) -> Intake:
+        """The inputs of a shard; none for the corpus. A partition has a size that stands for its work."""
         if isinstance(shard, int):
             return self.intake.only(shard)
         sizes = {} if shard == ALL else {-1: self.intake.size() // PARTITIONS // PARTITION_WORK}
@@ -220,7 +220,7 @@ class Run:
 
     def conclude(self, stage: Stage, report: StageReport) -> StageReport:
         """Where a stage is up to date: no part is left of earlier runs, and a manifest says what was done. A share
-        leaves both to the run over everything: others may be at work."""
+        leaves both to the run over everything, because other shares may still run."""
         keys = self.keys[stage.writes[0]]
         if self.needs_all(stage) and not keys.keys() <= self.fresh(stage):
             missing = self.missing(stage)
@@ -229,7 +229,7 @@ class Run:
         elif self.share is None and report.redone == report.stale:
             for record in stage.writes:
                 self.data.sweep(record, keys)
-            self.leave_manifest(stage, keys, report)
+            self.write_manifest(stage, keys, report)
         return report
 
     def ask_ahead(self, stage: Stage, chains: list[ShardTask], judge: Judge) -> None:
@@ -245,7 +245,7 @@ class Run:
         judge.prepare(stage.name, parts, self.data.rows(requests, stale))
 
     def part_keys(self, stage: Stage, rules: dict[str, Any]) -> Keys:
-        """Key of every part that the stage owes."""
+        """Key of every part that the stage has to write."""
         judge = judge_for(stage, self.judges)
         base = digest(
             stage.name,
@@ -262,7 +262,7 @@ class Run:
         shared = {r: next((key for s, key in self.keys[r].items() if not isinstance(s, int)), "absent") for r in inputs}
         return {shard: digest(base, *(self.keys[r].get(shard) or shared[r] for r in inputs)) for shard in shards}
 
-    def leave_manifest(self, stage: Stage, keys: Keys, report: StageReport) -> None:
+    def write_manifest(self, stage: Stage, keys: Keys, report: StageReport) -> None:
         """The stage's manifest: what it read with which versions, rows in and out, counted reasons, seconds."""
         path = self.data.manifest_file(stage.name)
         parts = {str(shard): key for shard, key in keys.items()}
@@ -278,9 +278,11 @@ class Run:
             "judge": judge.describe() if judge else None,
             "inputs": {record.__name__: self.input_summary(record) for record in stage.reads.values()},
             "outputs": {record.__name__: {"rows": self.rows_of(record)} for record in stage.writes},
-            "reasons": {record.__name__: reasons(record, self.data.written(record, keys)) for record in stage.writes},
+            "reasons": {
+                record.__name__: count_reasons(record, self.data.written(record, keys)) for record in stage.writes
+            },
             "counts": {
-                record.__name__: sums(record, self.data.written(record, keys))
+                record.__name__: sum_counts(record, self.data.written(record, keys))
                 for record in stage.writes
                 if record.COUNTS
             },
@@ -315,14 +317,14 @@ def rounds(stages: list[Stage], judges: Judges) -> Iterator[list[Stage]]:
     """Stages that shards go through without waiting for each other; those over the corpus, which wait for every shard;
     and, each alone, those that ask a judge outside. What reads the tables of one that waits comes after it."""
     depth: dict[type[Record], int] = {}
-    steps_by_round: dict[tuple[int, str], list[Stage]] = {}
+    stages_by_round: dict[tuple[int, str], list[Stage]] = {}
     for stage in stages:
         at = max((depth.get(record, 0) for record in stage.reads.values()), default=0)
         alone = asks_outside(stage, judges)
         waits = alone or stage.scope != "shard"
-        steps_by_round.setdefault((at, stage.name if alone else "corpus" if waits else ""), []).append(stage)
+        stages_by_round.setdefault((at, stage.name if alone else "corpus" if waits else ""), []).append(stage)
         depth |= dict.fromkeys(stage.writes, at + waits)
-    for _, together in sorted(steps_by_round.items(), key=lambda item: (item[0][0], item[0][1] != "")):
+    for _, together in sorted(stages_by_round.items(), key=lambda item: (item[0][0], item[0][1] != "")):
         yield together
 
 
@@ -334,18 +336,18 @@ def asks_outside(stage: Stage, judges: Judges) -> bool:
 
 
 def judge_for(stage: Stage, judges: Judges) -> Judge | None:
-    """The judge whom a stage asks; None if it asks none."""
+    """The judge that a stage asks; None if it asks none."""
     return judges.get(stage.annotation_pass) if stage.judge else None
 
 
-def lost(chain: ShardTask, why: LostTask) -> list[StageResult]:
+def lost_results(chain: ShardTask, why: LostTask) -> list[StageResult]:
     """The results of a shard whose process ended before it could report them."""
     return [StageResult(chain.links[0].stage.name, chain.shard, 0.0, why.reason)]
 
 
-def sentence(report: StageReport) -> str:
+def failure_message(report: StageReport) -> str:
     """What failed at a stage: every shard with its error, as far as one sentence can hold them."""
-    named = [f"shard {shard}: {error}" for shard, error in [*report.failed.items()][:LISTED]]
+    named = [f"shard {shard}: {error}" for shard, error in [*report.failed.items()][:SHARDS_NAMED]]
     if (others := len(report.failed) - len(named)) > 0:
         named.append(f"and {others} more, which `openclawbench status` lists")
     return f"stage {report.stage}: {len(report.failed)} of {report.shards} shards failed; {'; '.join(named)}"
@@ -361,7 +363,7 @@ def digest(*parts: str) -> str:
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:24]
 
 
-def reasons(record: type[Record], table: pl.LazyFrame) -> list[dict[str, Any]]:
+def count_reasons(record: type[Record], table: pl.LazyFrame) -> list[dict[str, Any]]:
     """Rows counted by the columns that a record names in REASONS; empty if it names none."""
     columns = record.REASONS
     if not columns:
@@ -369,7 +371,7 @@ def reasons(record: type[Record], table: pl.LazyFrame) -> list[dict[str, Any]]:
     return table.group_by(columns).agg(pl.len().alias("count")).sort(columns, nulls_last=True).collect().to_dicts()
 
 
-def sums(record: type[Record], table: pl.LazyFrame) -> dict[str, dict[str, int]]:
+def sum_counts(record: type[Record], table: pl.LazyFrame) -> dict[str, dict[str, int]]:
     """Named counts of the columns that a record names in COUNTS, summed over the rows: {column: {name: count}}."""
     totals = {}
     for column in record.COUNTS:

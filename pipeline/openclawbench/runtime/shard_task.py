@@ -1,4 +1,4 @@
-"""One shard through the stages that it owes, one after the other: what an engine is given to map over shards; or the
+"""One shard through its stale stages, one after the other: what an engine is given to map over shards; or the
 whole corpus, or one partition of it, through one stage."""
 
 import contextlib
@@ -70,7 +70,7 @@ class ShardWorker:
         there."""
         results: list[StageResult] = []
         tables = ShardTables(self.data, chain)
-        with gc_disabled(), engine_of(chain):
+        with gc_disabled(), polars_engine(chain):
             for place, link in enumerate(chain.links):
                 started, cpu = time.perf_counter(), time.process_time()
                 tables.counted = {}
@@ -92,7 +92,7 @@ class ShardWorker:
             result = stage.call(**frames, **self.rules[stage.name], **extra)
             results = result if isinstance(result, tuple) else (result,)
             outputs = [
-                (record, carried_out(table, record)) for record, table in zip(stage.writes, results, strict=True)
+                (record, as_declared(table, record)) for record, table in zip(stage.writes, results, strict=True)
             ]
         except (
             ArithmeticError,
@@ -109,13 +109,13 @@ class ShardWorker:
                 return str(damage).removesuffix(".")
             return f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
         del frames  # the bytes of a very long session are not needed while its tables are written
-        tables.let_go()
+        tables.release_tables()
         for record, table in outputs:
             tables.write(record, link, table)
         return None
 
 
-def carried_out(
+def as_declared(
     table: pl.LazyFrame | pl.DataFrame | StreamedTable, record: type[Record]
 ) -> pl.DataFrame | StreamedTable:
     """The result of a stage as the table that it declares."""
@@ -165,8 +165,8 @@ class ShardTables:
         if table.estimated_size() <= LARGEST_HELD:
             self.held[record] = table
 
-    def let_go(self) -> None:
-        """Let go what no later stage reads."""
+    def release_tables(self) -> None:
+        """Release the tables that no later stage reads."""
         self.held = {record: table for record, table in self.held.items() if record in self.wanted}
 
 
@@ -186,6 +186,6 @@ def load(data: DataFolder, chain: ShardTask, record: type[Record], keys: Keys) -
     return frames[0] if len(frames) == 1 else pl.concat(frames) if frames else pl.LazyFrame(schema=schema(record))
 
 
-def engine_of(chain: ShardTask) -> contextlib.AbstractContextManager[Any]:
+def polars_engine(chain: ShardTask) -> contextlib.AbstractContextManager[Any]:
     """Polars' engine: a shard fits in memory, where it costs a fifth less; the corpus may not, and is streamed."""
     return pl.Config(engine_affinity="in-memory" if isinstance(chain.shard, int) else "streaming")

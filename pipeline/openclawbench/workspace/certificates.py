@@ -26,8 +26,8 @@ def quoted_certificates(data: DataFolder, run: Run) -> Certificates:
 
 
 def best(data: DataFolder, judge: Judge, overrides: Overrides) -> JudgeCertificate | None:
-    """Of the certificates of this judge the one with the most pairs; of these the latest. One of the data folder goes
-    before the one that comes with the program."""
+    """Of the certificates of this judge the one with the most pairs; of these the latest. One of the data folder is
+    preferred to the one that comes with the program."""
     for paths in (sorted(data.root.glob(PATTERN)), [OF_RULES_JUDGE]):
         own = [certificate for certificate in read(paths) if is_about(certificate, judge, overrides)]
         if own:

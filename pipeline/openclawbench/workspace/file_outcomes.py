@@ -1,4 +1,4 @@
-"""What became of the inputs: counts, and the files that a person may want to look at."""
+"""The outcome of each input: counts, and the files that a person may want to check."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from openclawbench.sources.openclaw.session_index import REASON as BROKEN_CONTEX
 
 
 def count_inputs(files: pl.LazyFrame) -> list[dict[str, Any]]:
-    """Per source model: sessions_in = trajectories + copies + quarantined; other files are counted beside them.
+    """Per source model: sessions_in = trajectories + copies + quarantined; other files are counted separately.
     `files`: FileOutcome."""
     kind = pl.col("disposition")
     counted = files.group_by("source_model").agg(
@@ -23,6 +23,6 @@ def count_inputs(files: pl.LazyFrame) -> list[dict[str, Any]]:
 
 
 def noted_files(files: pl.LazyFrame) -> pl.DataFrame:
-    """Rows of FileOutcome that say what is wrong: quarantined, broken beside a session, or kept with a warning."""
+    """Rows of FileOutcome that say what is wrong: quarantined, broken next to a session, or kept with a warning."""
     quarantined, broken = pl.col("disposition") == "quarantined", pl.col("reason") == BROKEN_CONTEXT
     return files.filter(quarantined | broken.fill_null(False) | (pl.col("warnings").list.len() > 0)).collect()

@@ -22,26 +22,26 @@ WORTH_A_PROCESS = 5_000  # input files; starting the process takes a second
 def take_in_inputs(data: DataFolder, settings: Settings, save: bool) -> Intake:
     """Scan the inputs."""
     if not has_many_files(data, settings):
-        return scanned_here(data, settings, save)
+        return scan_in_this_process(data, settings, save)
     command = [sys.executable, "-P", "-c", f"from {__name__} import answer; answer()"]
     with temporary_folder("inputs") as packed:
         question = pickle.dumps((data.root.absolute(), data.remote, settings, save, packed))
-        # A session of its own: Ctrl-C in the terminal is this process's to handle, which ends the other one.
+        # A process session of its own: this process handles Ctrl-C, and ends the other one.
         ended = subprocess.run(command, input=question, capture_output=True, start_new_session=True, check=False)
         if ended.returncode == 0:
             intake: Intake = pickle.loads(ended.stdout)  # opens the files in the folder, which then lose their names
             return intake
-    return scanned_here(data, settings, save)  # raises what went wrong there
+    return scan_in_this_process(data, settings, save)  # raises what went wrong there
 
 
-def scanned_here(data: DataFolder, settings: Settings, save: bool, packed: Path | None = None) -> Intake:
+def scan_in_this_process(data: DataFolder, settings: Settings, save: bool, packed: Path | None = None) -> Intake:
     """The inputs, scanned in this process."""
     models, noncommercial = settings.bfcl_models, settings.accepts_noncommercial
     return take_in(data, settings.raw, settings.oracle, save, models, noncommercial, packed)
 
 
 def has_many_files(data: DataFolder, settings: Settings) -> bool:
-    """True if the scan is worth a process: by the last run, else by counting so many files."""
+    """True if the scan is worth a process: by the last run, else by counting the files."""
     last = read_json(data.manifest_file("intake"))
     if isinstance(last, dict) and isinstance(last.get("files"), int):
         return int(last["files"]) >= WORTH_A_PROCESS
@@ -55,7 +55,7 @@ def answer() -> None:
     root, remote, settings, save, packed = pickle.load(sys.stdin.buffer)
     data = DataFolder(root, remote)
     load_code_digests(data)
-    sys.stdout.buffer.write(pickle.dumps(scanned_here(data, settings, save, packed)))
+    sys.stdout.buffer.write(pickle.dumps(scan_in_this_process(data, settings, save, packed)))
 
 
 def load_code_digests(data: DataFolder) -> dict[str, Parsed]:

@@ -53,13 +53,11 @@ def make_judge(
 
     rules = AskingRules.load()
     asking = None if report is None else make_asking(model, settings or AskingSettings(), rules, report, batch, runs)
-    schemas = {f"stage_{stage}": schema_text(stage) for stage in STAGE_RECORDS}
+    schemas = {
+        f"stage_{stage}": json.dumps(json_schema(record), separators=(",", ":"))
+        for stage, record in STAGE_RECORDS.items()
+    }
     return LanguageModelJudge(model, ledger, schemas, AnswerReader(), RequestRules.load(), rules, asking, former)
-
-
-def schema_text(stage: str) -> str:
-    """JSON Schema of a stage's answer, as it is sent."""
-    return json.dumps(json_schema(STAGE_RECORDS[stage]), separators=(",", ":"))
 
 
 def make_asking(
@@ -101,7 +99,7 @@ def price_of(model: str, settings: AskingSettings, endpoint: Endpoint) -> Price:
     stated = (settings.price_in, settings.price_out)
     if None in stated and listed is None:
         raise UsageError(
-            f"model {model}: nobody says what it costs, and without a price no budget holds. Give --price-in and "
+            f"model {model}: its price is not known, and without it no budget holds. Give --price-in and "
             "--price-out, USD for a million tokens."
         )
     price = listed or FREE

@@ -1,6 +1,6 @@
 """The tables of a data folder as the last run left them, by its manifests alone.
 
-To know what is up to date one has to look at every input, rule and module; that takes seconds for a large corpus. What
+To find what is up to date, every input, rule and module has to be read, which takes seconds for a large corpus. What
 the last run wrote is known at once.
 """
 
@@ -20,7 +20,7 @@ from openclawbench.workspace.update import first_judge, second_judge
 
 
 class Differences(NamedTuple):
-    """What the program has now that the last run did not: rule files, and stages whose modules are others."""
+    """What has changed in the program since the last run: rule files, and stages with other modules."""
 
     rules: frozenset[str]
     stages: tuple[str, ...]

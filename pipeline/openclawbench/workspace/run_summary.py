@@ -118,7 +118,7 @@ def reasons_for_a_person(report: RunReport, settings: Settings) -> list[str]:
     if report.faults:
         reasons.append(f"{pluralize(len(report.faults), 'fault')} in outcomes or the run manifest")
     if not report.sessions and settings.shard is None:
-        reasons.append("no session came in")
+        reasons.append("no input is a session")
     return reasons
 
 

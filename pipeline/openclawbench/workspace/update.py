@@ -21,7 +21,7 @@ from openclawbench.records.fulltax import Annotation
 from openclawbench.records.session import FileOutcome
 from openclawbench.release.writer.publish import publish
 from openclawbench.release.writer.steps import Checks
-from openclawbench.runtime.engines.choice import WORTH_BYTES, engine_for
+from openclawbench.runtime.engines.choice import PARALLEL_BYTES, engine_for
 from openclawbench.runtime.engines.processes import Processes, processors
 from openclawbench.runtime.engines.protocol import Engine
 from openclawbench.runtime.engines.serial import Serial
@@ -174,12 +174,12 @@ def make_engine(settings: Settings, chains: list[ShardTask]) -> Engine:
 
 
 def release_engine(settings: Settings, raw_bytes: int, remote: bool, tasks: int) -> Engine:
-    """The engine that writes a release of so many raw bytes. A large one is written by other processes even one at a
+    """The engine that writes a release of `raw_bytes` bytes. A large one is written by other processes even one at a
     time, so that this one holds nothing of it. With parts in object storage they are processes of this machine, which
     has the folder that they write to."""
     if settings.engine == "ray" and not remote:
         return engine_for("ray", settings.workers, tasks, raw_bytes, settings.ray_address)
-    if settings.engine == "serial" or (settings.engine == "auto" and raw_bytes < WORTH_BYTES):
+    if settings.engine == "serial" or (settings.engine == "auto" and raw_bytes < PARALLEL_BYTES):
         return Serial()
     return Processes(settings.workers or processors())
 

@@ -8,7 +8,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from openclawbench.intake.oracles.bfcl_lines import Failure, Result, ResultFile, ScoreFile, read_results, read_scores
+from openclawbench.intake.oracles.bfcl_lines import (
+    BfclFailure,
+    BfclResult,
+    ResultFile,
+    ScoreFile,
+    read_results,
+    read_scores,
+)
 from openclawbench.intake.oracles.files import RESULT, SCORE, BfclFile, OracleFiles, content_of
 from openclawbench.records.oracle import Evaluator, OracleRecord
 from openclawbench.rules.oracle import OracleRules
@@ -21,14 +28,14 @@ class CategoryState(NamedTuple):
 
     kind: str
     reason: str | None = None
-    message: str | None = None  # the sentence a person reads
-    file: str | None = None  # where what it is about stands
+    message: str | None = None  # for the user
+    file: str | None = None  # the file that the message is about
     line: int | None = None
 
 
 @dataclass
 class Category:
-    """One category of one model in one tree: its files and what they come to."""
+    """One category of one model in one tree: its files, and the state that follows from them."""
 
     source_model: str
     category: str
@@ -48,7 +55,7 @@ class Category:
 
 @dataclass(frozen=True)
 class Outcome:
-    """One task's outcome, before it is known which session it is of."""
+    """One task's outcome, before its session is known."""
 
     record: dict[str, Any]  # OracleRecord fields
     row_id: str
@@ -76,7 +83,7 @@ def read_categories(files: OracleFiles, models: Mapping[str, str], rules: Oracle
 
 
 def read(category: Category, rules: OracleRules) -> None:
-    """Read a category's files and decide what can be said."""
+    """Read a category's files and decide its state."""
     contents = {role: [content_of(file.path) for file in files] for role, files in category.files.items()}
     if contents[RESULT]:
         category.results = read_results(contents[RESULT][0], rules.inference_error)
@@ -101,7 +108,7 @@ def category_state(category: Category, rules: OracleRules) -> CategoryState:
     if same_kind := next((files for files in category.files.values() if len(files) > 1), None):
         names = ", ".join(file.name for file in same_kind)
         return unscorable(
-            "several_files", f"{names}: several files of one category; keep one run a tree", same_kind[0].name
+            "several_files", f"{names}: several files of one category; keep one run per tree", same_kind[0].name
         )
     if scores is None:
         file = category.file(RESULT)
@@ -122,11 +129,11 @@ def category_state(category: Category, rules: OracleRules) -> CategoryState:
             "they are in no share of passes"
         )
         return CategoryState("failures_only", None, sentence, place)
-    return counted(results, scores, str(place))._replace(file=place)
+    return compare_counts(results, scores, str(place))._replace(file=place)
 
 
-def counted(results: ResultFile, scores: ScoreFile, place: str) -> CategoryState:
-    """Whether ids without a failing entry are as many as the header says that are correct."""
+def compare_counts(results: ResultFile, scores: ScoreFile, place: str) -> CategoryState:
+    """Whether as many ids have no failing entry as the header counts as correct."""
     if scores.correct_count is None or scores.total_count is None:
         return unscorable("no_header", f"{place}: its first line is not a header, so passes cannot be counted")
     task_ids = {result.task_id for result in results.results}
@@ -161,13 +168,13 @@ def unscorable(reason: str, sentence: str, file: str | None = None, line: int | 
 
 
 def other_accuracy(category: Category, rules: OracleRules) -> str | None:
-    """A sentence where the accuracy of a score file's header is not what its counts come to. They decide; somebody
-    edited one of both, or the file is of another evaluator."""
+    """A sentence if the accuracy in a score file's header does not follow from its counts. The counts are used; one of
+    both was edited, or the file is of another evaluator."""
     scores = category.scores
     if scores is None or scores.accuracy is None or scores.correct_count is None or not scores.total_count:
         return None
-    counted = scores.correct_count / scores.total_count
-    if abs(scores.accuracy - counted) <= rules.accuracy_tolerance:
+    from_counts = scores.correct_count / scores.total_count
+    if abs(scores.accuracy - from_counts) <= rules.accuracy_tolerance:
         return None
     counts = f"{scores.correct_count} correct of {scores.total_count}"
     place = f"{category.file(SCORE)}: line {scores.header_line}"
@@ -201,13 +208,13 @@ def ids(category: Category) -> Iterator[tuple[str, str | None, int]]:
 
 
 def outcomes(category: Category, rules: OracleRules) -> Iterator[Outcome]:
-    """One outcome a task id: pass, fail or infra_error where the category is scored; failures only where there is no
+    """One outcome per task id: pass, fail or infra_error where the category is scored; failures only where there is no
     result file; `unscorable` for all ids of an unscorable category; none without a score file."""
     kind = category.state.kind
     if kind == "no_score" or category.scores is None:
         return
     failures = {failure.task_id: failure for failure in reversed(category.scores.failures)}
-    results: dict[str, list[Result]] = defaultdict(list)
+    results: dict[str, list[BfclResult]] = defaultdict(list)
     for result in category.results.results if category.results else ():
         results[result.task_id].append(result)
     for task_id in {**results, **failures}:
@@ -215,7 +222,7 @@ def outcomes(category: Category, rules: OracleRules) -> Iterator[Outcome]:
 
 
 def outcome(
-    category: Category, task_id: str, results: list[Result], failure: Failure | None, rules: OracleRules
+    category: Category, task_id: str, results: list[BfclResult], failure: BfclFailure | None, rules: OracleRules
 ) -> Outcome:
     """The outcome of one task. An inference error is infra_error, also where making no call counts as right."""
     kind, reason = category.state.kind, category.state.reason

@@ -14,7 +14,7 @@ from openclawbench.sources.io.jsonl import pieces
 
 
 class ResultLine(msgspec.Struct):
-    """A line of a result file, as far as it is used. The last four name the session, where a runner wrote them."""
+    """The fields of a result file's line that are used. The last three name the session, if the runner wrote them."""
 
     id: str
     result: Any = None
@@ -24,7 +24,7 @@ class ResultLine(msgspec.Struct):
 
 
 class ScoreLine(msgspec.Struct):
-    """A line of a score file, as far as it is used: the header, or a failing entry."""
+    """The fields of a score file's line that are used: of the header, or of a failing entry."""
 
     id: str | None = None
     valid: bool | None = None
@@ -36,18 +36,18 @@ class ScoreLine(msgspec.Struct):
 
 
 @dataclass(frozen=True)
-class Result:
-    """One result: where it stands, and why it is not an answer (null: it is one)."""
+class BfclResult:
+    """One result: its line, and why it is not an answer (null: it is one)."""
 
     line: int
     task_id: str
     inference_error: str | None
     session_names: dict[str, Any]  # native_session_basename, run_id, attempt: those that the line itself names
-    answer: bytes = b""  # digest of the result and of what the line tells of its session
+    answer: bytes = b""  # digest of the result and of the session that the line names
 
 
 @dataclass(frozen=True)
-class Failure:
+class BfclFailure:
     """One failing entry."""
 
     line: int
@@ -60,8 +60,8 @@ class Failure:
 class ResultFile:
     """The results of a category."""
 
-    results: list[Result] = field(default_factory=list)
-    broken: int | None = None  # first line that is not a result
+    results: list[BfclResult] = field(default_factory=list)
+    broken: int | None = None  # number of the first line that is not a result
 
 
 @dataclass
@@ -71,7 +71,7 @@ class ScoreFile:
     accuracy: float | None = None
     correct_count: int | None = None
     total_count: int | None = None
-    failures: list[Failure] = field(default_factory=list)
+    failures: list[BfclFailure] = field(default_factory=list)
     header_line: int | None = None
     broken: int | None = None
 
@@ -79,7 +79,7 @@ class ScoreFile:
 def read_results(content: bytes, inference_error: str) -> ResultFile:
     """Every line of a result file."""
     result_file = ResultFile()
-    for number, line in typed(content, ResultLine):
+    for number, line in decode_lines(content, ResultLine):
         if line is None:
             result_file.broken = result_file.broken or number
             continue
@@ -91,7 +91,7 @@ def read_results(content: bytes, inference_error: str) -> ResultFile:
             if (value := getattr(line, name)) is not None
         }
         result_file.results.append(
-            Result(number, line.id, lost, session_names, digest_of([line.result, session_names]))
+            BfclResult(number, line.id, lost, session_names, digest_of([line.result, session_names]))
         )
     return result_file
 
@@ -104,9 +104,9 @@ def digest_of(value: Any) -> bytes:
 def read_scores(content: bytes) -> ScoreFile:
     """Every line of a score file: the first that has no id is the header."""
     score_file = ScoreFile()
-    for number, line in typed(content, ScoreLine):
+    for number, line in decode_lines(content, ScoreLine):
         if line is not None and line.id is not None and line.valid is not True:
-            score_file.failures.append(Failure(number, line.id, *error_of(line)))
+            score_file.failures.append(BfclFailure(number, line.id, *error_of(line)))
         elif line is not None and is_header(line) and score_file.total_count is None:
             score_file.header_line, score_file.accuracy = number, line.accuracy
             score_file.correct_count, score_file.total_count = (
@@ -133,17 +133,17 @@ def whole_number(count: float | None) -> int | None:
     return int(count) if count is not None and math.isfinite(count) else None
 
 
-def typed(content: bytes, kind: type[Any]) -> Iterator[tuple[int, Any]]:
-    """(line number, the line as `kind`, or None if it is not one). NaN, which Python writes, is let pass."""
+def decode_lines(content: bytes, kind: type[Any]) -> Iterator[tuple[int, Any]]:
+    """(line number, the line as `kind`, or None if it is not one). NaN, which Python writes, is accepted."""
     decoder = msgspec.json.Decoder(kind)
     for number, _, data in pieces(content):
         try:
             yield number, decoder.decode(data)
         except (msgspec.MsgspecError, UnicodeDecodeError):
-            yield number, leniently(data, kind)
+            yield number, decode_leniently(data, kind)
 
 
-def leniently(data: bytes, kind: type[Any]) -> Any:
+def decode_leniently(data: bytes, kind: type[Any]) -> Any:
     """A line that the strict parser refuses, as Python's reads it; None if that refuses it too."""
     try:
         return msgspec.convert(json.loads(data), kind)

@@ -41,7 +41,7 @@ class Unused:
 
     name: str  # relative to the folder that was named
     why: str
-    expected: bool = False  # a rule says that such files lie in every tree
+    expected: bool = False  # a rule says that such files are in every tree
 
 
 @dataclass
@@ -75,8 +75,8 @@ class OracleFiles:
 
 
 def oracle_files(path: Path, rules: OracleRules) -> OracleFiles:
-    """Sort every file at or below a path. UnreadableInput if the path is not there, or something below it may not
-    be looked at."""
+    """Sort every file at or below a path. UnreadableInput if the path does not exist, or something below it may not
+    be read."""
     try:
         path.stat()
     except PermissionError as error:
@@ -97,7 +97,8 @@ def oracle_files(path: Path, rules: OracleRules) -> OracleFiles:
 
 
 def sort_file(files: OracleFiles, path: Path, rules: OracleRules, alone: bool) -> None:
-    """Put one file where it belongs. A JSONL file of no known shape is read as ours, so that its lines are named."""
+    """Put one file where it belongs. A JSONL file of no known shape is read as an oracle JSONL, so that its faults
+    are named."""
     name = Path(unpacked(path.name))
     if name.name == RUN_MANIFEST:
         files.manifests.append(path)
@@ -155,14 +156,9 @@ def category_of(name: Path, named: tuple[str, str] | None, first: tuple[Any, Any
 
 
 def place(files: OracleFiles, path: Path, role: str, category: str, rules: OracleRules) -> BfclFile:
-    """Where in a tree a file lies: the model's folder is the first above it that is not a group."""
-    model = next(folder for folder in above(path) if folder.name not in rules.groups)
+    """Where a file is in a tree: the model's folder is the first above it that is not a group."""
+    model = next(folder for folder in path.absolute().parents if folder.name not in rules.groups)
     return BfclFile(path, files.name(path), role, model.parent.parent, model.name, category)
-
-
-def above(path: Path) -> Iterator[Path]:
-    """The folders above a file, the nearest first."""
-    yield from path.absolute().parents
 
 
 def listed(folder: Path) -> Iterator[tuple[Path, str | None]]:
@@ -173,10 +169,10 @@ def listed(folder: Path) -> Iterator[tuple[Path, str | None]]:
     """
     for name, stamp in sorted(files_below(str(folder), every=True), key=lambda entry: entry[0].split("/")):
         path = folder / name
-        yield path, None if stamp else why_not(path)
+        yield path, None if stamp else why_not_opened(path)
 
 
-def why_not(path: Path) -> str:
+def why_not_opened(path: Path) -> str:
     """Why a path is not opened. UnreadableInput if permission is missing."""
     try:
         if path.is_dir():

@@ -1,4 +1,4 @@
-"""Everything that the oracle path says, as rows that fusion can join: JSONL records, and outcomes of BFCL trees with
+"""The content of the oracle path, as rows that fusion can join: JSONL records, and outcomes of BFCL trees with
 the sessions that the run manifest names for them."""
 
 from collections import Counter, defaultdict
@@ -23,7 +23,7 @@ from openclawbench.rules.oracle import OracleRules
 
 Row = dict[str, Any]
 NOT_USED = "oracle_not_used"
-NAMED = 3  # files that are named in a warning
+FILES_NAMED = 3  # files that are named in a warning
 
 
 @dataclass
@@ -34,7 +34,7 @@ class OracleInput:
     categories: list[Row] = field(default_factory=list)  # OracleCategory
     faults: list[Row] = field(default_factory=list)  # a person is needed
     warnings: list[Row] = field(default_factory=list)  # shown to the user; the run goes on
-    unused: list[Row] = field(default_factory=list)  # what lies in the oracle folder and says nothing
+    unused: list[Row] = field(default_factory=list)  # files of the oracle folder that give no outcome
     files: dict[str, int] = field(default_factory=dict)  # how many of each kind
 
 
@@ -66,7 +66,7 @@ def read_oracles(
 
 def name_unused(oracle_input: OracleInput, files: OracleFiles) -> None:
     """Record the files of the oracle folder that give no outcome. Files that the evaluator leaves in every tree get one
-    entry a kind; the others get an entry each and one warning together."""
+    entry per kind; each of the others gets an entry, and all of them together one warning."""
     expected: dict[str, list[Unused]] = defaultdict(list)
     for unused in files.others:
         if unused.expected:
@@ -75,14 +75,15 @@ def name_unused(oracle_input: OracleInput, files: OracleFiles) -> None:
             message = f"{unused.name}: {unused.why}"
             oracle_input.unused.append({"reason": NOT_USED, "file": unused.name, "line": None, "message": message})
     for why, entries in expected.items():
-        names = ", ".join(unused.name for unused in entries[:NAMED])
-        more = f" and {len(entries) - NAMED} more" if entries[NAMED:] else ""
+        names = ", ".join(unused.name for unused in entries[:FILES_NAMED])
+        more = f" and {len(entries) - FILES_NAMED} more" if entries[FILES_NAMED:] else ""
         message = f"{names}{more}: {why}. The evaluator leaves such files in every tree."
         oracle_input.unused.append({"reason": NOT_USED, "file": entries[0].name, "line": None, "message": message})
     strange = [other for other in files.others if not other.expected]
     if strange:
-        more = f", and {len(strange) - NAMED} more (the coverage report's JSON names all)" if strange[NAMED:] else ""
-        sentences = "; ".join(f"{file.name}: {file.why.removesuffix('.')}" for file in strange[:NAMED])
+        others = len(strange) - FILES_NAMED
+        more = f", and {others} more (the coverage report's JSON names all)" if others > 0 else ""
+        sentences = "; ".join(f"{file.name}: {file.why.removesuffix('.')}" for file in strange[:FILES_NAMED])
         message = f"{files.root}: {len(strange)} files give no outcome and are not used: {sentences}{more}."
         oracle_input.warnings.append({"reason": NOT_USED, "file": str(files.root), "line": None, "message": message})
 
@@ -100,7 +101,7 @@ def read_jsonl(oracle_input: OracleInput, path: Path, name: str, names: SessionN
         subsets.append((line.line, {column: row[column] for column in ("task_id", "subset")}))
         row["task_id_canonical"] = row["task_id_canonical"] or rules.canonical_id(row["task_id"])
         row["subset"] = row["subset"] or rules.known_subset(row["task_id"])
-        oracle_input.rows.append(row | {"row_id": f"{name}:{line.line}"} | named(row, None, names))
+        oracle_input.rows.append(row | {"row_id": f"{name}:{line.line}"} | session_columns(row, None, names))
     oracle_input.warnings += other_subsets("oracle", str(path), subsets, rules)
 
 
@@ -117,7 +118,7 @@ def check_task(oracle_input: OracleInput, row: Row, task_of_session: str | None)
     oracle_input.faults.append({"reason": "oracle_other_task", "file": file, "line": int(line), "message": message})
 
 
-def named(row: Row, unjoined: str | None, names: SessionNames) -> Row:
+def session_columns(row: Row, unjoined: str | None, names: SessionNames) -> Row:
     """The columns of OracleRow that say which session a row names."""
     written, session_id = row["native_session_basename"], row["session_id"]
     if written is None:
@@ -145,7 +146,7 @@ def join_category(
             row |= {name: session[name] for name in ("native_session_basename", "run_id", "attempt")}
         unjoined[why] += 1
         lost += row["status"] == "infra_error"
-        oracle_input.rows.append(row | {"row_id": outcome.row_id} | named(row, why, names))
+        oracle_input.rows.append(row | {"row_id": outcome.row_id} | session_columns(row, why, names))
     return category_row(category, unjoined, lost)
 
 
@@ -183,7 +184,7 @@ def check_tree(
     if not manifest:
         sentence = (
             f"{tree}: a BFCL tree names no session, and there is no run manifest: nothing of it is joined. "
-            "Write raw/run_manifest.jsonl, an object {source_model, task_id, native_session_basename} a line."
+            "Write raw/run_manifest.jsonl, one object {source_model, task_id, native_session_basename} per line."
         )
         oracle_input.faults.append({"reason": "bfcl_no_manifest", "file": tree, "line": None, "message": sentence})
     for model in sorted({category.source_model for category in categories} - names.models()):
@@ -194,8 +195,8 @@ def check_tree(
         oracle_input.warnings.append({"reason": "bfcl_unknown_model", "file": tree, "line": None, "message": sentence})
 
 
-def any_answer(category: Category) -> bool:
-    """True if a model answered at all: if the infrastructure ended every task, 0 % says nothing."""
+def has_answer(category: Category) -> bool:
+    """True if the model answered at all; if the infrastructure ended every task, 0 % means nothing."""
     return category.results is None or any(not result.inference_error for result in category.results.results)
 
 
@@ -208,7 +209,7 @@ def check_category(oracle_input: OracleInput, category: Category, rules: OracleR
     state, scores = category.state, category.scores
     if state.kind != "scored":
         warn(f"bfcl_{state.reason or state.kind}", f"{state.message}.", state.file, state.line)
-    elif scores is not None and scores.correct_count == 0 and scores.total_count and any_answer(category):
+    elif scores is not None and scores.correct_count == 0 and scores.total_count and has_answer(category):
         sentence = (
             f"{category.file('score')}: 0 of {scores.total_count} {category.category} passed. It is loaded; "
             "a broken harness is far more often the cause than a weak model. Look at its errors."

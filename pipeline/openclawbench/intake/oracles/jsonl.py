@@ -1,4 +1,4 @@
-"""Our oracle JSONL: one OracleRecord a line, joined by native-session basename."""
+"""The oracle JSONL of this program: one OracleRecord per line, joined by native-session basename."""
 
 import json
 import math

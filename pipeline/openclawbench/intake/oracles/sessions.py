@@ -1,4 +1,4 @@
-"""Which session an oracle row means: names of sessions as rows write them, and tasks as the run manifest tells them."""
+"""Which session an oracle row means: names of sessions as rows write them, and tasks as the run manifest names them."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
@@ -50,7 +50,7 @@ class SessionNames:
         """The session of this name. If there are several, the session id decides. Names that differ only in case are
         one name for a row that has none of them exactly."""
         bare = self.rules.bare_name(written)
-        name = self.spelt(source_model, bare)
+        name = self.known_spelling(source_model, bare)
         sessions = self.sessions.get((source_model, name))
         if sessions is not None and len(sessions) > 1 and (path := self.by_path(source_model, name, written)):
             return NamedSession(path, len(self.sessions[source_model, path]))
@@ -65,8 +65,8 @@ class SessionNames:
             )
         return NamedSession(name, len(sessions))
 
-    def spelt(self, source_model: str, bare: str) -> str:
-        """A name as the sessions here have it: itself, else the only one that differs in case alone, else itself."""
+    def known_spelling(self, source_model: str, bare: str) -> str:
+        """A name as the sessions here have it: the only one that is equal but for case, else the name itself."""
         spellings = self.folded.get((source_model, bare.casefold()), ())
         return spellings[0] if len(spellings) == 1 else bare
 
@@ -102,8 +102,8 @@ class TaskSessions:
     ) -> tuple[dict[str, Any] | None, str | None]:
         """({native_session_basename, run_id, attempt}, null) of the scored attempt, or (null, why there is none).
 
-        A result line that tells its session needs no manifest. Of several attempts the one counts whose run or attempt
-        the result line tells, or whose run_id is the name of the tree's folder, or that the manifest says is `scored`;
+        A result line that names its session needs no manifest. Of several attempts the one counts whose run or attempt
+        the result line names, or whose run_id is the name of the tree's folder, or that the manifest says is `scored`;
         never simply the first or the last. A run_id that is another tree's name belongs to that tree.
         """
         if "native_session_basename" in outcome:
@@ -140,7 +140,7 @@ def other_subsets(
 
 
 def is_subset(row: dict[str, Any], rules: OracleRules) -> bool:
-    """False if a row's subset is a category of BFCL and not the one of its task, however either is spelt. Names of
-    a corpus's own do not contradict."""
+    """False if a row's subset is a category of BFCL and not the one of its task, whatever the spelling of either.
+    Names of a corpus's own do not contradict."""
     known, named = rules.known_subset(row["task_id"]), rules.canonical_category(row["subset"])
     return known is None or named not in rules.known or rules.subset(named) == known

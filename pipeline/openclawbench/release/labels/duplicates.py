@@ -35,13 +35,13 @@ def near(
     pool: PoolMembers,
     rules: ReleaseRules,
 ) -> NearSides:
-    """Rows (sketch, side), sorted: a record with a sketch like this one is on this side. Of sketches that meet another
-    one, or the same of another shard, in a bucket of the partition.
+    """Rows (sketch, side), sorted: a record with a sketch like this one is on this side. Only for sketches that share
+    a bucket of the partition with another one, or with the same one of another shard.
 
     Near duplicates have an estimated Jaccard similarity of the shingles of at least `similarity`. Candidates come from
     an index whose bands favour recall; each is compared before it counts.
     """
-    groups = meetings(bands)
+    groups = shared_buckets(bands)
     candidates = groups.select("sketch").unique().lazy()
     known = sketches.join(candidates, on="sketch", how="semi").unique("sketch").sort("sketch").collect()
     candidate_places = on_sides(places.join(candidates, on="sketch", how="semi"), strata, pool)
@@ -49,44 +49,44 @@ def near(
     return near_sides(groups, known, sides, rules.duplicates).lazy()
 
 
-def meetings(bands: pl.LazyFrame) -> pl.DataFrame:
-    """Rows (bucket, sketch) of the buckets in which two sketches meet, or the same one of two shards."""
+def shared_buckets(bands: pl.LazyFrame) -> pl.DataFrame:
+    """Rows (bucket, sketch) of the buckets that hold two sketches, or one sketch of two shards."""
     rows = bands.select("bucket", "sketch").collect()
     return rows.filter(rows["bucket"].is_duplicated()).unique().sort("bucket", "sketch")
 
 
 def near_sides(groups: pl.DataFrame, known: pl.DataFrame, sides: pl.DataFrame, rules: Duplicates) -> pl.DataFrame:
     """NearSide of the sketches in `groups`. `known`: Sketch of each, sorted; `sides`: rows (sketch, side) of each that
-    stands somewhere."""
+    is on a side."""
     import numpy as np
 
     numbers, names = known.select("sketch").with_row_index("row"), sides["side"].unique().sort()
-    stands = np.zeros((known.height, len(names)), np.float32)
+    is_on_side = np.zeros((known.height, len(names)), np.float32)
     at = sides.join(numbers, on="sketch", maintain_order="left")
-    stands[at["row"].to_numpy(), names.search_sorted(at["side"]).to_numpy()] = 1
+    is_on_side[at["row"].to_numpy(), names.search_sorted(at["side"]).to_numpy()] = 1
     rows = groups.join(numbers, on="sketch", maintain_order="left")
-    matrix, reached = matrix_of(known["minhash"], rules), np.zeros(stands.shape, bool)
+    matrix, reached = matrix_of(known["minhash"], rules), np.zeros(is_on_side.shape, bool)
     for group in rows.group_by("bucket", maintain_order=True).agg("row")["row"]:
         members = group.to_numpy()
-        reached[members] |= reached_in(matrix[members], stands[members], rules)
+        reached[members] |= sides_reached(matrix[members], is_on_side[members], rules)
     row, side = np.nonzero(reached)
     return pl.DataFrame({"sketch": known["sketch"].gather(row), "side": names.gather(side)})
 
 
-def reached_in(sketches: "Numbers", stands: "Numbers", rules: Duplicates) -> "Numbers":
-    """For each of some sketches and each side, whether a sketch among them that is similar to it stands there."""
+def sides_reached(sketches: "Numbers", is_on_side: "Numbers", rules: Duplicates) -> "Numbers":
+    """For each of some sketches and each side, whether one of them that is similar to it is on that side."""
     import numpy as np
 
     at_once = max(1, COMPARED_AT_ONCE // sketches.size)
     parts = []
     for start in range(0, len(sketches), at_once):
         equal = np.count_nonzero(sketches[start : start + at_once, None] == sketches, axis=2)
-        parts.append((equal / rules.permutations >= rules.similarity).astype(np.float32) @ stands > 0)
+        parts.append((equal / rules.permutations >= rules.similarity).astype(np.float32) @ is_on_side > 0)
     return np.concatenate(parts)
 
 
 def memberships(rows: pl.LazyFrame, strata: pl.DataFrame) -> pl.LazyFrame:
-    """Rows (sketch, side) of records with text: the sides beside which near duplicates are looked for. `rows`: of
+    """Rows (sketch, side) of records with text: the sides for which near duplicates are searched. `rows`: of
     on_sides(). A cut's name is the test side of the cut, among the records that certificates are about."""
     status, cuts = status_and_cuts(strata)
     is_certified, reason = pl.col("label_status") == status, pl.col("default_reason")

@@ -36,7 +36,8 @@ def fingerprint(steps: Steps, turns: UserTurns, rules: ReleaseRules) -> Fingerpr
     because ids, times and ports differ between runs of one task. A shingle is at most `words` words of one line.
     """
     user_texts = turns.select(*TRAJECTORY_KEY, order=pl.lit(0), step=pl.col("user_turn"), text=visible_text())
-    step_texts = steps.select(*TRAJECTORY_KEY, order=pl.lit(1), step=pl.col("step_id"), text=whole_step())
+    step_text = pl.concat_str(*TEXTS, separator="\n", ignore_nulls=True)
+    step_texts = steps.select(*TRAJECTORY_KEY, order=pl.lit(1), step=pl.col("step_id"), text=step_text)
     texts = (
         pl.concat([user_texts, step_texts], how="vertical_relaxed")
         .sort(*TRAJECTORY_KEY, "order", "step")
@@ -47,11 +48,6 @@ def fingerprint(steps: Steps, turns: UserTurns, rules: ReleaseRules) -> Fingerpr
     digests = pl.Series([sha256_text(text) for text in texts["text"]], dtype=pl.String)
     sketches = pl.Series(min_hashes(texts["text"], rules.duplicates)).arr.to_list()
     return texts.lazy().select(*TRAJECTORY_KEY, text_sha256=digests, minhash=sketches)
-
-
-def whole_step() -> pl.Expr:
-    """All texts of a step, one after another."""
-    return pl.concat_str(*TEXTS, separator="\n", ignore_nulls=True)
 
 
 def shingles(texts: pl.Series, words: int) -> pl.Series:

@@ -23,7 +23,7 @@ POOL_FILE = "calibration_pool.jsonl"
 SPLITS_FILE = "splits.json"
 HOLD_OUT = "hold_out"
 LEFT_OUT_FILE = "label_exclusions.jsonl"
-PARTS = (ACCEPTED, BASELINE)  # label_status -> rows in a Parquet file of their own beside each label file
+PART_STATUSES = (ACCEPTED, BASELINE)  # label_status -> rows in a Parquet file of their own for each label file
 
 
 def write_labels(assignments: Sequence[Path], certificates: pl.DataFrame, staging: StagingFolder) -> None:
@@ -59,7 +59,7 @@ def write_in_order(parts: Sequence[Path], to: Path, scratch: Path) -> None:
 def label_outputs(jsonl: str, rows: pl.Expr) -> list[Output]:
     """A label file, and Parquet files of its accepted rows, which loaders read by default, and of its baseline rows."""
     status = pl.col("label_status")
-    parts = [Output(part_file(jsonl, name), LabelRow, rows & (status == name)) for name in PARTS]
+    parts = [Output(part_file(jsonl, name), LabelRow, rows & (status == name)) for name in PART_STATUSES]
     return [Output(jsonl, LabelRow, rows), *parts]
 
 
@@ -84,7 +84,7 @@ def labels(assignments: pl.DataFrame) -> pl.DataFrame:
 
 
 def part_file(jsonl: str, status: str = ACCEPTED) -> str:
-    """The Parquet file of the rows of one label_status (of PARTS) of a label file."""
+    """The Parquet file of the rows of one label_status (of PART_STATUSES) of a label file."""
     return f"{jsonl.removesuffix('.jsonl')}_{status}.parquet"
 
 

@@ -53,10 +53,10 @@ def certificate(sides: LabelledSides, near_duplicates: int, near_duplicates_of_p
     train, test, pool = sides
     shared = test.join(train, on="task", how="semi")
     return {
-        "train": number(train),
-        "test": number(test),
+        "train": count_records(train),
+        "test": count_records(test),
         "shared_tasks": shared["task"].n_unique(),
-        "test_records_of_shared_tasks": number(shared),
+        "test_records_of_shared_tasks": count_records(shared),
         "near_duplicates": near_duplicates,
         "pool_tasks_in_train": pool.join(train, on="task", how="semi")["task"].n_unique(),
         "near_duplicates_of_pool": near_duplicates_of_pool,
@@ -65,7 +65,7 @@ def certificate(sides: LabelledSides, near_duplicates: int, near_duplicates_of_p
     }
 
 
-def number(rows: pl.DataFrame) -> int:
+def count_records(rows: pl.DataFrame) -> int:
     """The records that are counted."""
     return int(rows["count"].sum())
 
@@ -74,7 +74,7 @@ def shares(rows: pl.DataFrame) -> dict[str, float]:
     """Share of each label, to six digits."""
     label = pl.col("anomaly_type_l2").cast(pl.String).fill_null(NORMAL)
     counts = rows.group_by(label).agg(pl.col("count").sum()).sort("anomaly_type_l2")
-    return {name: round(count / number(rows), 6) for name, count in counts.iter_rows()}
+    return {name: round(count / count_records(rows), 6) for name, count in counts.iter_rows()}
 
 
 def memoriser(train: pl.DataFrame, test: pl.DataFrame) -> dict[str, float | None]:
@@ -85,7 +85,7 @@ def memoriser(train: pl.DataFrame, test: pl.DataFrame) -> dict[str, float | None
         return {"f1": None, "share_known": None}
     count = pl.col("count")
     votes = train.group_by("task").agg(yes=count.filter(ANOMALOUS).sum(), votes=count.sum())
-    overall = int(votes["yes"].sum()) * 2 > number(train)
+    overall = int(votes["yes"].sum()) * 2 > count_records(train)
     twice, of, tie = pl.col("yes") * 2, pl.col("votes"), pl.lit(overall)
     rows = test.join(votes, on="task", how="left").select(
         "count",
@@ -94,8 +94,8 @@ def memoriser(train: pl.DataFrame, test: pl.DataFrame) -> dict[str, float | None
         predicted=pl.when(twice == of).then(tie).otherwise(twice > of).fill_null(tie),
     )
     masks = (rows["truth"] & rows["predicted"], rows["truth"], rows["predicted"], rows["known"])
-    hits, truth, predicted, known = (number(rows.filter(mask)) for mask in masks)
+    hits, truth, predicted, known = (count_records(rows.filter(mask)) for mask in masks)
     return {
         "f1": round(2 * hits / (truth + predicted), 6) if truth or predicted else None,
-        "share_known": round(known / number(rows), 6),
+        "share_known": round(known / count_records(rows), 6),
     }

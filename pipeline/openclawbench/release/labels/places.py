@@ -1,4 +1,4 @@
-"""Place: what decides the sides of a trajectory by itself, by hash; and draw: what the places of all of them decide.
+"""Place: what hashes decide about the sides of one trajectory; and draw: what the places of all of them decide.
 
 Only the draw sees every trajectory, and of each only a number. The side in a cut follows from both (`on_sides`).
 """
@@ -31,10 +31,10 @@ from openclawbench.tables.schema import from_records
 
 IN_POOL, RESERVED = "calibration_pool", "calibration_task"
 CUTS = ("default_cut", "paper_cut")
-HELD = "hold_out/"  # with the source model behind it: the name of a cut that holds it out
+HOLD_OUT_PREFIX = "hold_out/"  # followed by the source model: the name of the cut that holds it out
 STRATUM = ["label_status", "source_model", "subset"]
 # Columns of the basis that decide a place.
-READ = (
+BASIS_COLUMNS = (
     *(*TRAJECTORY_KEY, "subset", "task_digest", "is_anomalous", "quality_tier"),
     *("slice_label", "partial_trial"),
 )
@@ -46,7 +46,7 @@ def place(
 ) -> tuple[LabelPlaces, Sketches, SketchBands]:
     """One row per trajectory, sorted by key; the distinct MinHashes of the shard; their rows in the index's bands."""
     sketches = sketch_tables(fingerprints.collect(), rules.duplicates)
-    records = basis.select(READ).collect().sort(TRAJECTORY_KEY)
+    records = basis.select(BASIS_COLUMNS).collect().sort(TRAJECTORY_KEY)
     rows = [place_of(row, rules) for row in records.iter_rows(named=True)]
     places = from_records(rows, LabelPlace).drop("sketch").lazy()
     keyed = places.join(sketches.of_record.lazy(), on=TRAJECTORY_KEY, how="left", maintain_order="left")
@@ -138,7 +138,7 @@ def calibration_pool(places: pl.LazyFrame, rules: ReleaseRules) -> pl.LazyFrame:
 
 
 def on_sides(places: pl.LazyFrame, strata: pl.LazyFrame, pool: pl.LazyFrame) -> pl.LazyFrame:
-    """The places with `in_calibration_pool` and the sides in both cuts; near duplicates are still on theirs."""
+    """The places with `in_calibration_pool` and the sides in both cuts; near duplicates are not left out yet."""
     members = pool.with_columns(in_calibration_pool=pl.lit(True))
     rows = places.join(members, on=TRAJECTORY_KEY, how="left", maintain_order="left")
     rows = rows.join(strata.select(*STRATUM, "last_place"), on=STRATUM, how="left", maintain_order="left")
@@ -162,5 +162,5 @@ def status_and_cuts(strata: pl.DataFrame) -> tuple[str, dict[str, pl.Expr]]:
     """The label_status that certificates are about: accepted, or baseline if no row is accepted; and, of both cuts and
     of each hold-out, the side of a record."""
     models = strata["source_model"].unique().sort()
-    cuts = {cut: pl.col(cut) for cut in CUTS} | {f"{HELD}{model}": hold_out(model) for model in models}
+    cuts = {cut: pl.col(cut) for cut in CUTS} | {f"{HOLD_OUT_PREFIX}{model}": hold_out(model) for model in models}
     return main_status(strata["label_status"]), cuts

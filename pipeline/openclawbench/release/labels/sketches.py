@@ -72,7 +72,7 @@ def mixed(matrix: "Numbers", seed: int = 0) -> "Numbers":
 
 @cache
 def bands(similarity: float, permutations: int, miss_weight: float) -> tuple[int, int]:
-    """Number of bands, and rows a band, by the weight of missed duplicates (datasketch)."""
+    """Number of bands, and rows per band, by the weight of missed duplicates (datasketch)."""
     from datasketch import MinHashLSH  # takes a second, and most commands do not need it
 
     index = MinHashLSH(similarity, permutations, weights=(1 - miss_weight, miss_weight))

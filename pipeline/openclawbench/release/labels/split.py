@@ -26,8 +26,8 @@ from openclawbench.runtime.stage import PARTITIONS, Stage, stage
 from openclawbench.tables.record import TRAJECTORY_KEY
 from openclawbench.tables.schema import conform
 
-# Columns of the basis that a label row has beside those of the place.
-LABEL = ("task_id", "is_anomalous", "anomaly_type_l2", "quality_tier", "num_steps", "incomplete")
+# Columns of the basis that a label row has in addition to those of the place.
+LABEL_COLUMNS = ("task_id", "is_anomalous", "anomaly_type_l2", "quality_tier", "num_steps", "incomplete")
 COUNTED_BY = [name for name in SideCount.model_fields if name != "count"]
 
 
@@ -48,7 +48,7 @@ def split(
     own = memberships(sides, drawn)
     of_others = near_sides.join(sides.select("sketch").unique(), on="sketch", how="semi")
     reached = pl.concat([own, of_others]).unique().group_by("sketch").agg(near="side")
-    labels = basis.select(*TRAJECTORY_KEY, *LABEL)
+    labels = basis.select(*TRAJECTORY_KEY, *LABEL_COLUMNS)
     rows = sides.join(labels, on=TRAJECTORY_KEY, how="left", maintain_order="left")
     rows = without_duplicates(rows.join(reached, on="sketch", how="left", maintain_order="left")).collect().lazy()
     return rows.select(list(LabelAssignment.model_fields)), *counts(rows, drawn)
@@ -69,7 +69,7 @@ def without_duplicates(rows: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def is_near(side: str) -> pl.Expr:
-    """True for a record with text that stands on a side, or is a near duplicate of one that does."""
+    """True for a record with text that is on a side, or is a near duplicate of one that is."""
     return pl.col("near").list.contains(side).fill_null(False)
 
 

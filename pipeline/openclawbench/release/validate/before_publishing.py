@@ -18,7 +18,7 @@ import polars as pl
 from openclawbench.errors import InvalidRelease
 from openclawbench.records.release import Master, SummaryCount
 from openclawbench.release.card.configs import models_of
-from openclawbench.release.validate.files.lines import Line
+from openclawbench.release.validate.files.lines import ValidLine
 from openclawbench.release.validate.findings import Findings
 from openclawbench.release.validate.recompute.fields import AT_ONCE, basis_of
 from openclawbench.release.validate.recompute.statistics import check_statistics, columns_of
@@ -31,7 +31,7 @@ from openclawbench.rules.checks import CheckRules
 from openclawbench.rules.taxonomy import Taxonomy
 from openclawbench.tables.schema import empty
 
-SUMS_AT_ONCE = 64  # tables of counts that are added up together
+SUMS_AT_ONCE = 64  # tables of counts that are summed together
 
 
 @dataclass
@@ -81,16 +81,17 @@ def refuse_invalid(root: Path, files: Sequence[CheckedFile]) -> None:
         place = finding.file if finding.line is None else f"{finding.file}:{finding.line}"
         raise InvalidRelease(
             f"the release is not published: {place}: {finding.message} ({finding.check}; {findings.counts.total()} "
-            "findings). This is a defect of the program, not of the input: please report it. The former release stands."
+            "findings). This is a defect of the program, not of the input: please report it. The former release is "
+            "kept."
         )
 
 
-def checked_lines(root: Path, name: str, findings: Findings) -> Iterator[Line[Master]]:
+def checked_lines(root: Path, name: str, findings: Findings) -> Iterator[ValidLine[Master]]:
     """Lines of a master table; what is wrong with a record is a finding."""
     taxonomy, rules = Taxonomy.load(), CheckRules.load()
     with open_lines(root / name) as file:
         for number, raw in enumerate(file, start=1):
-            line = Line(number, raw.rstrip(b"\n"), json.loads(raw), Master.model_validate_json(raw, strict=True))
+            line = ValidLine(number, raw.rstrip(b"\n"), json.loads(raw), Master.model_validate_json(raw, strict=True))
             for check, message in problems(line.record, taxonomy, rules):
                 findings.add(check, name, f"{line.key[1]}: {message}", number)
             yield line

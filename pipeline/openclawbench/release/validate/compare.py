@@ -39,7 +39,7 @@ def read_json(root: Path, name: str, check: str, findings: Findings) -> Any:
 
 def too_large(value: Any) -> str | None:
     """The place of a number that does not fit in 64 bits or is not finite; None if there is none."""
-    if not holds_too_large(value):  # nearly always: the places are not spelled out
+    if not holds_too_large(value):  # nearly always: no place has to be named
         return None
     return next(place for place, leaf in leaves(value) if holds_too_large(leaf))
 

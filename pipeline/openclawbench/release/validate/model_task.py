@@ -15,7 +15,7 @@ from openclawbench.release.validate.files.released_text import scan_model
 from openclawbench.release.validate.findings import Findings
 from openclawbench.release.validate.recompute.fields import Recomputed, RecordRecomputer
 from openclawbench.release.validate.recompute.rules_in_force import RulesInForce
-from openclawbench.release.validate.records.key_tables import KeyCounts, opened
+from openclawbench.release.validate.records.key_tables import KeyCounts, open_database
 from openclawbench.release.validate.records.model_files import ModelTables, check_model
 from openclawbench.release.validate.records.record_digest import records_in
 from openclawbench.release.validate.records.record_index import index_in
@@ -76,7 +76,7 @@ def carry_out(task: ModelTask) -> ModelResult:
 def check_records(task: ModelTask, result: ModelResult) -> None:
     """Check the records of a model, and keep what the checks of the corpus need."""
     task.database.unlink(missing_ok=True)  # of a worker that was killed
-    with opened(task.database) as connection, opened(task.index_file) as index_connection:
+    with open_database(task.database) as connection, open_database(task.index_file) as index_connection:
         spools = [Spool(task.scratch, f"{task.model}-{name}") for name in ("statistics", "fingerprints", "second")]
         statistics, fingerprints, second = spools
         recomputed = Recomputed(task.marker, KeyCounts(connection, MARKED), fingerprints, second)

@@ -1,7 +1,7 @@
 """`openclawbench validate RELEASE_DIR`: every check, in order, on any copy of a release.
 
 The files of the source models are checked one after another, or side by side in worker processes. What is known of each
-record stands in temporary files, so that memory does not grow with it.
+record is kept in temporary files, so that memory does not grow with their number.
 """
 
 import sqlite3
@@ -33,7 +33,7 @@ from openclawbench.release.validate.recompute.rules_in_force import RulesInForce
 from openclawbench.release.validate.recompute.splits import check_cuts
 from openclawbench.release.validate.recompute.statistics import check_statistics
 from openclawbench.release.validate.recompute.summaries import check_numbers
-from openclawbench.release.validate.records.key_tables import KeyCounts, opened
+from openclawbench.release.validate.records.key_tables import KeyCounts, open_database
 from openclawbench.release.validate.records.record_digest import Records, records_in
 from openclawbench.release.validate.records.record_index import check_index, index_in, read_index
 from openclawbench.release.validate.records.spool import Spool
@@ -59,7 +59,7 @@ def validate(root: Path, workers: int | None = None) -> Findings:
     refuse_other_folder(root)
     with (
         temporary_folder("validate") as folder,
-        opened(folder / "corpus.sqlite") as connection,
+        open_database(folder / "corpus.sqlite") as connection,
     ):
         return Validation(root, folder, connection, workers).run()
 

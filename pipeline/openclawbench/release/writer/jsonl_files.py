@@ -74,7 +74,7 @@ class Joined(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int:
-        """Read from the file that is at hand; at its end from the next one."""
+        """Read from the current file; at its end from the next one."""
         while True:
             if self.stream is None:
                 path = next(self.paths, None)
@@ -86,13 +86,13 @@ class Joined(io.RawIOBase):
             self.close_stream()
 
     def close_stream(self) -> None:
-        """Close the file that is open."""
+        """Close the current file."""
         if self.stream is not None:
             self.stream.close()
             self.stream = None
 
     def close(self) -> None:
-        """Close the file that is open, and this one."""
+        """Close the current file, and this one."""
         self.close_stream()
         super().close()
 

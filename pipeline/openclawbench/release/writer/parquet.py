@@ -1,4 +1,4 @@
-"""Parquet beside JSONL: the same rows, typed and nested, in small row groups, a row group in memory at a time."""
+"""Parquet files of the JSONL tables: the same rows, typed and nested, in small row groups, one at a time in memory."""
 
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -20,7 +20,7 @@ if TYPE_CHECKING:  # imported where it is used: other commands start faster
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-# JSONL files of a model that have Parquet beside them -> the record of a line
+# JSONL files of a model that also have Parquet files -> the record of a line
 TABLES: dict[str, type[Keyed]] = {
     MASTER_FILE: Master,
     **dict.fromkeys(TIER_FILES.values(), Master),
@@ -68,7 +68,7 @@ class ParquetTable:
         self.rows = self.pending = 0  # how many they are, and the bytes of their lines
         self.written = 0  # bytes of the lines in the file that is open
         self.parts: list[str] = []
-        self.in_parts: list[int] = []  # rows of each
+        self.part_rows: list[int] = []  # rows of each
         self.writer = self.next_file()
 
     def next_file(self) -> "pq.ParquetWriter":
@@ -77,7 +77,7 @@ class ParquetTable:
 
         self.written = 0
         self.parts.append(f"{self.jsonl}.part-{self.piece}-{len(self.parts)}")
-        self.in_parts.append(0)
+        self.part_rows.append(0)
         path, level = self.staging.path(self.parts[-1]), self.sizes.compression_level
         return pq.ParquetWriter(path, self.schema, compression="zstd", compression_level=level, write_page_index=True)
 
@@ -104,14 +104,14 @@ class ParquetTable:
             self.writer = self.next_file()
         self.writer.write_table(pa.concat_tables(self.pieces).combine_chunks(), row_group_size=self.rows)
         self.written += self.pending
-        self.in_parts[-1] += self.rows
+        self.part_rows[-1] += self.rows
         self.pieces, self.rows, self.pending = [], 0, 0
 
     def close(self) -> list[tuple[str, int]]:
         """Finish, and return each file and its rows; `name_parts` gives the files their names."""
         self.flush()
         self.writer.close()
-        return [*zip(self.parts, self.in_parts, strict=True)]
+        return [*zip(self.parts, self.part_rows, strict=True)]
 
 
 def name_parts(staging: StagingFolder, jsonl: str, parts: list[tuple[str, int]]) -> None:
@@ -130,8 +130,8 @@ def is_full(rows: int, size: int, more: int, sizes: Parquet) -> bool:
     return rows == sizes.row_group_rows or (rows > 0 and size + more > sizes.row_group_bytes)
 
 
-class Beside:
-    """Work done in order on a thread of its own while lines are read, because arrow releases the interpreter while it
+class BackgroundThread:
+    """Work done in order on a second thread while lines are read, because arrow releases the interpreter while it
     types and compresses. The queue is short, so that memory is bounded; errors are raised in the caller's thread."""
 
     WAITING = 2
@@ -141,7 +141,7 @@ class Beside:
         self.waiting: deque[Future[None]] = deque()
 
     def do(self, work: Callable[..., None], *arguments: Any) -> None:
-        """Start this after the former work is done."""
+        """Start this after the earlier work is done."""
         while len(self.waiting) >= self.WAITING:
             self.waiting.popleft().result()
         self.waiting.append(self.thread.submit(work, *arguments))
@@ -165,7 +165,7 @@ def table_of(lines: list[bytes], columns: "pa.Schema") -> "pa.Table":
     )
 
 
-class Lines:
+class LineBatch:
     """Lines of one record class that belong to one or more tables, parsed once for all of these tables."""
 
     def __init__(self, record: type[Keyed], sizes: Parquet) -> None:
@@ -187,10 +187,10 @@ class Lines:
 
     def read(self) -> Iterator[tuple[ParquetTable, "pa.Table", list[int]]]:
         """Each table with its rows and the bytes of each one's line."""
-        every = table_of(self.lines, self.schema)
+        all_rows = table_of(self.lines, self.schema)
         sizes = [*map(len, self.lines)]
         for table, rows in self.tables.items():
-            own = every if len(rows) == len(sizes) else every.take(rows)
+            own = all_rows if len(rows) == len(sizes) else all_rows.take(rows)
             yield table, own, [sizes[row] for row in rows]
 
 
@@ -199,9 +199,10 @@ class ParquetTables:
 
     def __init__(self, staging: StagingFolder, folder: str, sizes: Parquet, piece: int) -> None:
         self.sizes = sizes
-        self.master, self.others = Beside(), Beside()  # the other tables together hold as much as the master table
+        # The other tables together hold as much as the master table.
+        self.master, self.others = BackgroundThread(), BackgroundThread()
         self.open = {name: ParquetTable(staging, f"{folder}/{name}", TABLES[name], sizes, piece) for name in TABLES}
-        self.waiting = {record: Lines(record, sizes) for record in TABLES.values()}
+        self.waiting = {record: LineBatch(record, sizes) for record in TABLES.values()}
 
     def append(self, names: list[str], line: bytes) -> None:
         """Add a line of these JSONL files to those that have Parquet files."""
@@ -210,15 +211,15 @@ class ParquetTables:
             return
         record = TABLES[names[0]]
         if not self.waiting[record].has_room(line):
-            self.hand_on(record)
+            self.write_batch(record)
         self.waiting[record].append(line, tables)
 
-    def hand_on(self, record: type[Keyed]) -> None:
+    def write_batch(self, record: type[Keyed]) -> None:
         """Parse and write the waiting lines."""
         self.master.do(self.write, self.waiting[record])
-        self.waiting[record] = Lines(record, self.sizes)
+        self.waiting[record] = LineBatch(record, self.sizes)
 
-    def write(self, lines: Lines) -> None:
+    def write(self, lines: LineBatch) -> None:
         """Write rows of the master table on its thread, and those of the other tables on the other."""
         if lines.lines:
             for table, rows, sizes in lines.read():
@@ -230,19 +231,19 @@ class ParquetTables:
     def close(self) -> dict[str, list[tuple[str, int]]]:
         """Finish: JSONL file -> the Parquet files of its rows, and the rows of each."""
         for record in self.waiting:
-            self.hand_on(record)
+            self.write_batch(record)
         self.master.wait()
         self.others.wait()
         return {table.jsonl: table.close() for table in self.open.values()}
 
 
 def shards_of(root: Path, jsonl: str) -> list[Path]:
-    """The Parquet files beside a JSONL file, in order."""
+    """The Parquet files of a JSONL table, in order."""
     return sorted((root / jsonl).parent.glob(shard_pattern(Path(jsonl).name)))
 
 
 def shard_pattern(jsonl: str) -> str:
-    """The pattern of the names of the Parquet files beside a JSONL file."""
+    """The pattern of the names of the Parquet files of a JSONL table."""
     return f"{jsonl.removesuffix('.jsonl')}-*-of-*.parquet"
 
 

@@ -30,7 +30,7 @@ REDACTED = "redacted.parquet"  # in the scratch folder: finds of the records to 
 
 @dataclass(frozen=True)
 class Piece:
-    """The trajectories of a model from `first` up to `end`, which is not among them; null: no bound."""
+    """The trajectories of a model from `first`, included, to `end`, excluded; null: no bound."""
 
     model: str
     number: int  # from 0
@@ -60,7 +60,7 @@ class JsonlFile:
     last: str | None = None
 
     def add(self, trajectory: str, size: int) -> None:
-        """Count a line of so many bytes."""
+        """Count a line of `size` bytes."""
         self.rows += 1
         self.bytes += size
         self.first = trajectory if self.first is None else self.first
@@ -79,7 +79,8 @@ class WrittenPiece:
 
 
 def plan_pieces(sizes: pl.LazyFrame, shard_bytes: int) -> list[Piece]:
-    """The pieces of every model: as few as have at most so many bytes of master lines, or a single line. `sizes`:
+    """The pieces of every model: as few as possible, each with at most `shard_bytes` of master lines or one
+    line. `sizes`:
     LineSize; a model's are in memory at a time."""
     pieces = []
     for model in sizes.select(pl.col("source_model").unique().sort()).collect().to_series():
@@ -100,16 +101,18 @@ def write_piece(
     settings: PublishRules,
     privacy: PrivacyRules,
     lines: Sequence[Path],
-    owed: Sequence[str],
+    required_files: Sequence[str],
 ) -> WrittenPiece:
-    """The files of a piece: every one that is `owed`, even empty, and Parquet beside them. `lines`: sorted files."""
+    """The files of a piece: each of `required_files`, also without lines, and their Parquet files.
+
+    `lines`: sorted files."""
     folder = f"{ROOT}/{piece.model}"
     records: list[tuple[str, str, str]] = []
     parquet = ParquetTables(staging, folder, settings.parquet, piece.number)
     finds = pl.scan_parquet(staging.scratch / REDACTED, glob=False).filter(piece.has()).collect()
     redaction = Redaction(privacy, finds)
-    jsonl = {table: JsonlFile() for table in owed}
-    for table in owed:
+    jsonl = {table: JsonlFile() for table in required_files}
+    for table in required_files:
         staging.write(piece.name(table), b"")
     for row in redaction.lines(heapq.merge(*(rows_in(path, piece) for path in lines))):
         for table in row.files:
@@ -119,7 +122,7 @@ def write_piece(
             records.append((row.source_model, row.trajectory_id, hashlib.sha256(row.line).hexdigest()))
         parquet.append(row.files, row.line)
     staging.close_files()
-    compress_all((staging.path(piece.name(table)) for table in owed), settings.jsonl)
+    compress_all((staging.path(piece.name(table)) for table in required_files), settings.jsonl)
     digests = pl.DataFrame(records, [*TRAJECTORY_KEY, "record_sha256"], orient="row").with_columns(
         redacted=pl.struct(TRAJECTORY_KEY).is_in(finds.select(pl.struct(TRAJECTORY_KEY)).to_series().implode())
     )
@@ -181,7 +184,7 @@ def merge(paths: Sequence[Path], to: Path) -> None:
 
 
 def row_groups(rows: Iterable[Row]) -> Iterator[list[Row]]:
-    """Rows that are written together: some megabyte, or a single longer line."""
+    """Rows that are written together: about a megabyte, or a single longer line."""
     group, size = list[Row](), 0
     for row in rows:
         if group and size + len(row.line) > GROUP_BYTES:
@@ -193,8 +196,8 @@ def row_groups(rows: Iterable[Row]) -> Iterator[list[Row]]:
         yield group
 
 
-def few_files(paths: list[Path], scratch: Path, make: MakeEngine) -> list[Path]:
-    """Sorted files with the same rows, at most FAN_IN: so many at a time are merged, as often as is needed."""
+def limit_files(paths: list[Path], scratch: Path, make: MakeEngine) -> list[Path]:
+    """Sorted files with the same rows, at most FAN_IN: FAN_IN at a time are merged, as often as needed."""
     while len(paths) > FAN_IN:
         groups = [paths[start : start + FAN_IN] for start in range(0, len(paths), FAN_IN)]
         merged = [scratch / f"merged-{len(paths)}-{number}.parquet" for number in range(len(groups))]

@@ -18,7 +18,7 @@ from openclawbench.base.canonical_json import canonical_bytes, canonical_json
 from openclawbench.base.resources import INSIDE
 from openclawbench.base.terminal import pluralize
 from openclawbench.intake.intake import Intake
-from openclawbench.judge.prompts import Prompt, prompt_files
+from openclawbench.judge.prompts import prompt_files
 from openclawbench.judge.protocol import Judge
 from openclawbench.records.calibration import HumanVerdict
 from openclawbench.records.certificate import JudgeCertificate
@@ -45,7 +45,7 @@ from openclawbench.version import __version__
 
 NAME = "datapackage.json"
 PROGRAM = Path(__file__).parents[2]  # the package
-PARTS = (".py", ".toml", ".md", ".json")
+PROGRAM_SUFFIXES = (".py", ".toml", ".md", ".json")
 LOCK = "requirements.lock"
 # Installed packages that decide bytes of a release.
 PACKAGES = (
@@ -61,11 +61,11 @@ PACKAGES = (
 )
 CODE_LICENSE = License(name="MIT", title="code, rules, schemas and prompts")
 AS_STATED = ", as their source states it"  # end of the title of a licence that sessions came with
-PLACES = ("row_id",)  # columns of input rows that give the position of a row
+POSITION_COLUMNS = ("row_id",)  # columns of input rows that give the position of a row
 RULES = "rules.json"  # of a release: the content of every rule file in force
 OWN_RULES: tuple[type[Rules], ...] = (PublishRules, PrivacyRules)  # no label follows from them
 Certificates = Mapping[int, JudgeCertificate | None]  # annotation pass -> what its judge did on the exam
-ODD = re.compile(r"[^a-z0-9._/-]+")
+NOT_IN_NAME = re.compile(r"[^a-z0-9._/-]+")
 
 
 def made_from(
@@ -83,11 +83,13 @@ def made_from(
         program_sha256=program_digest(),
         python=".".join(platform.python_version_tuple()[:2]),
         lock_sha256=lock_digest(),
-        dependencies=[Dependency(name=name, version=installed(name)) for name in PACKAGES],
+        dependencies=[Dependency(name=name, version=installed_version(name)) for name in PACKAGES],
         schema_version=SCHEMA_VERSION,
         rules_version=RuleBook.load(overrides=overrides).version,
         rules=rule_files(overrides),
-        prompts=[prompt_file(prompt) for prompt in prompt_files()],
+        prompts=[
+            PromptFile(stage=prompt.stage, version=prompt.version, sha256=prompt.sha256) for prompt in prompt_files()
+        ],
         judges=[
             judge_used(number, judge, is_blind(judge.reads, overrides), certificates.get(number))
             for number, judge in sorted(judges.items())
@@ -127,13 +129,13 @@ def sorted_rows(shards: Iterable[list[dict[str, Any]]]) -> Iterator[bytes]:
 
 
 def content_and_digest(row: dict[str, Any]) -> str:
-    """A row's line without its place, and the digest of the whole row behind it."""
-    content = {name: value for name, value in row.items() if name not in PLACES}
+    """A row's line without its place, followed by the digest of the whole row."""
+    content = {name: value for name, value in row.items() if name not in POSITION_COLUMNS}
     return f"{canonical_json(content)}\0{hashlib.sha256(canonical_bytes(row)).hexdigest()}"
 
 
 def rule_files(overrides: Overrides) -> list[RuleFile]:
-    """Every rule file that decides labels or the release, as it is in force."""
+    """Every rule file in force that decides labels or the release."""
     return [rule_file(name, folder, overrides) for name, folder in sorted(rule_folders().items())]
 
 
@@ -162,11 +164,6 @@ def rule_file(name: str, folder: Path, overrides: Overrides) -> RuleFile:
     return RuleFile(file=name, version=version_of, sha256=digest, as_shipped=digest == canonical_digest(shipped))
 
 
-def prompt_file(prompt: Prompt) -> PromptFile:
-    """A prompt in force."""
-    return PromptFile(stage=prompt.stage, version=prompt.version, sha256=prompt.sha256)
-
-
 def judge_used(number: int, judge: Judge, blind: bool | None, certificate: JudgeCertificate | None) -> JudgeUsed:
     """The judge of a pass."""
     return JudgeUsed(
@@ -183,7 +180,7 @@ def program_digest() -> str:
     """sha256 over the names and bytes of every module, rule file and template of the program, without the prompts,
     which are in the folder that resources.py names."""
     sha256 = hashlib.sha256()
-    names = {path.relative_to(PROGRAM).as_posix() for path in PROGRAM.rglob("*") if path.suffix in PARTS}
+    names = {path.relative_to(PROGRAM).as_posix() for path in PROGRAM.rglob("*") if path.suffix in PROGRAM_SUFFIXES}
     for name in sorted(name for name in names if not name.startswith(f"{INSIDE}/")):
         sha256.update(f"{name}\0".encode())
         sha256.update(hashlib.sha256((PROGRAM / name).read_bytes()).digest())
@@ -196,7 +193,7 @@ def lock_digest() -> str | None:
     return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else None
 
 
-def installed(name: str) -> str:
+def installed_version(name: str) -> str:
     """The version of an installed package."""
     try:
         return version(name)
@@ -233,11 +230,11 @@ def stated_licenses(counts: Mapping[str, int]) -> list[License]:
 
 
 def resources(root: Path, digests: Mapping[str, str]) -> list[Resource]:
-    """Every file, by path. Names are unique: two paths that come to the same name get a number."""
+    """Every file, by path. Names are unique: two paths that give the same name get a number."""
     entries: list[Resource] = []
     names: set[str] = set()
     for number, (path, sha256) in enumerate(sorted(digests.items())):
-        name = ODD.sub("-", path.lower()).replace("/", ".")
+        name = NOT_IN_NAME.sub("-", path.lower()).replace("/", ".")
         name = f"{name}.{number}" if name in names else name
         names.add(name)
         form = path.rpartition(".")[2]

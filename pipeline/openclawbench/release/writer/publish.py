@@ -1,4 +1,4 @@
-"""Publish: write the release folder of a run beside the current one, check it, and put it in its place."""
+"""Publish: write the release folder of a run next to the current one, check it, and replace the current one."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -32,7 +32,7 @@ from openclawbench.release.privacy.publishing import Scanned
 from openclawbench.release.privacy.rules import PrivacyRules
 from openclawbench.release.settings import PublishRules
 from openclawbench.release.statistics.context import paper_words
-from openclawbench.release.writer.pieces import REDACTED, few_files, plan_pieces
+from openclawbench.release.writer.pieces import REDACTED, limit_files, plan_pieces
 from openclawbench.release.writer.provenance import Certificates, made_from
 from openclawbench.release.writer.render import LINE_FILES
 from openclawbench.release.writer.second_pass import RAW_FILES, SECOND_NOTICE, SECOND_ROWS
@@ -71,23 +71,23 @@ def publish(
     """Write the release folder; false if the release for these keys already exists.
 
     commands: the commands that make it again; checks: what the folder has to pass;
-    verdicts: human verdicts on trajectories, which are published beside the labels and change none; certificates: those
-    of the judges, which the release quotes; make_engine: gives the engine for so many calls. Raises ReleaseBlocked and
-    InvalidRelease; the former release then stays.
+    verdicts: human verdicts on trajectories, which are published next to the labels and change none;
+    certificates: those of the judges, which the release quotes; make_engine: gives the engine for a number of calls.
+    Raises ReleaseBlocked and InvalidRelease; the former release is then kept.
     """
     origin = made_from(run.intake, run.judges, commands, verdicts, run.overrides, certificates)
     key = release_key(run, origin)
-    if stands(run.data, key):
+    if is_current(run.data, key):
         return False
     outcomes = [*run.data.parts(FileOutcome, run.keys[FileOutcome]).values()]
-    scanned = look_at_finds(run, outcomes)
+    scanned = scan_finds(run, outcomes)
     manifest = run.data.manifest_file("publish")
-    manifest.unlink(missing_ok=True)  # from here to the end no release counts as current
+    manifest.unlink(missing_ok=True)  # until the end no release counts as current
     staging = StagingFolder(run.data)
     scanned.to_redact().write_parquet(staging.scratch / REDACTED)
     values: dict[str, Any] = {"staging": staging, "scanned": scanned, "verdicts": verdicts, "checks": checks}
     values |= {"made_from": origin, "outcomes": outcomes} | rules_and_tables(run)
-    values["lines"] = few_files(line_shards(run), staging.scratch, make_engine)
+    values["lines"] = limit_files(line_shards(run), staging.scratch, make_engine)
     values = carry_out(ROUNDS, values, staging, make_engine)
     staging.publish()
     files = len(values["digests"]) + 1  # and the checksums
@@ -108,7 +108,7 @@ def rules_and_tables(run: Run) -> dict[str, Any]:
         "settings": settings,
         "privacy": PrivacyRules.load(overrides=run.overrides),
         "pieces": plan_pieces(data.scan(LineSize, keys[LineSize]), settings.jsonl_shard_bytes),
-        "owed": [*LINE_FILES, *(RAW_FILES if second else ())],
+        "required_files": [*LINE_FILES, *(RAW_FILES if second else ())],
         "assignments": [*assignments.values()],
         "certificates": data.scan(SplitCertificate, keys[SplitCertificate]),
         "counts": data.scan(SummaryCount, keys[SummaryCount]).collect(),
@@ -125,8 +125,8 @@ def release_key(run: Run, origin: MadeFrom) -> str:
     return digest(*versions, *(str(sorted(run.keys[table].items(), key=str)) for table in tables))
 
 
-def stands(data: DataFolder, key: str) -> bool:
-    """True if the release of this key exists."""
+def is_current(data: DataFolder, key: str) -> bool:
+    """True if the release in the data folder has this key."""
     manifest = read_json(data.manifest_file("publish")) or {}
     return manifest.get("key") == key and data.release.is_dir()
 
@@ -142,7 +142,7 @@ def line_shards(run: Run) -> list[Path]:
     return [path for table in tables for path in run.data.parts(table, run.keys[table]).values()]
 
 
-def look_at_finds(run: Run, outcomes: Sequence[Path]) -> Scanned:
+def scan_finds(run: Run, outcomes: Sequence[Path]) -> Scanned:
     """What the search found in every line to be released, and in the paths of inputs. `outcomes`: parts of FileOutcome.
     Raises ReleaseBlocked; the report of finds is written in either case."""
     scanned = Scanned(PrivacyRules.load(overrides=run.overrides))
@@ -157,7 +157,7 @@ def look_at_finds(run: Run, outcomes: Sequence[Path]) -> Scanned:
 
 
 def fixed_texts() -> list[str]:
-    """Texts beside the data, which make a release stale when they change."""
+    """Texts other than the data; a change of one makes a release stale."""
     taxonomy = rule_path(Taxonomy.FILE).read_text(encoding="utf-8")
     prompts = [prompt.sha256 for prompt in prompt_files()]
     return [taxonomy, *prompts, RULES_NOTICE, paper_words().digest, SECOND_ROWS, SECOND_NOTICE, HUMAN_ROWS, *TEXTS]

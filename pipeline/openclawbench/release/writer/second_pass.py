@@ -54,7 +54,7 @@ RULES_WARNING = " The rules judge is a baseline, not annotation: agreement with 
 
 @stage(scope="shard")
 def reference(annotations: AnnotationsPass2, assignments: LabelAssignments) -> ReferenceLabels:
-    """One row a trajectory, sorted by key: the second pass's label, and whether both passes have high confidence."""
+    """One row per trajectory, sorted by key: the second pass's label, and whether both passes have high confidence."""
     first = {(row["source_model"], row["trajectory_id"]): row for row in assignments.collect().iter_rows(named=True)}
     judge = pl.col("provenance").struct
     columns = annotations.with_columns(judge=judge.field("judge"), judge_model=judge.field("judge_model"))
@@ -112,7 +112,7 @@ def both_side_file(folder: str, side: str) -> str:
 
 
 def guide(root: Path, first_models: set[str]) -> Guide:
-    """The same for the release in `root`. `first_models`: judge_model of the first pass's records."""
+    """The paragraph for the release in `root`. `first_models`: judge_model of the first pass's records."""
     if not released(root / REFERENCE_FILE):
         return Guide()
     with open_lines(root / REFERENCE_FILE) as file:

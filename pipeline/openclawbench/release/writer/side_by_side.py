@@ -9,7 +9,7 @@ from openclawbench.base.gc_control import gc_disabled
 from openclawbench.errors import WorkersFailed
 from openclawbench.runtime.engines.protocol import Engine, LostTask
 
-MakeEngine = Callable[[int], Engine]  # gives an engine for so many tasks
+MakeEngine = Callable[[int], Engine]  # gives an engine for a number of tasks
 
 
 @dataclass(frozen=True)

@@ -48,7 +48,7 @@ class StagingFolder:
     def checksums(self) -> Iterator[tuple[str, str]]:
         """(sha256, path) of every file, in the order of paths."""
         paths = [path for path in sorted(self.root.rglob("*")) if path.is_file()]
-        with ThreadPoolExecutor() as threads:  # hashing lets go of the interpreter
+        with ThreadPoolExecutor() as threads:  # hashing releases the interpreter lock
             for path, digest in zip(paths, threads.map(sha256_file, paths), strict=True):
                 yield digest, path.relative_to(self.root).as_posix()
 

@@ -51,14 +51,14 @@ NOT_ASKED = "not_asked"  # name in the summary's group `judge` of records that n
 
 class Step(NamedTuple):
     """One step. `returns`: the name under which later steps read its result; empty if it returns nothing. `each`: the
-    name of a list; the step is then carried out for each member, which its first parameter takes. `here`: in this
-    process, after the others of its round."""
+    name of a list; the step is then carried out for each member, which its first parameter takes. `in_this_process`:
+    not in a worker, and after the others of its round."""
 
     function: Callable[..., Any]
     files: tuple[str, ...] = ()
     returns: str = ""
     each: str = ""
-    here: bool = False
+    in_this_process: bool = False
 
     @property
     def name(self) -> str:
@@ -84,14 +84,14 @@ def carry_out(
     """Carry out the steps of each round, side by side, with the values that they read. Returns the values, with those
     of the steps."""
     for steps in rounds:
-        away = [(step, step.calls(values)) for step in steps if not step.here]
-        results = iter(side_by_side(make, [call for _, calls in away for call in calls]))
-        for step, calls in away:
+        in_workers = [(step, step.calls(values)) for step in steps if not step.in_this_process]
+        results = iter(side_by_side(make, [call for _, calls in in_workers for call in calls]))
+        for step, calls in in_workers:
             result = [next(results) for _ in calls]
             if step.returns:
                 values = values | {step.returns: result if step.each else result[0]}
         for step in steps:
-            if step.here:
+            if step.in_this_process:
                 (call,) = step.calls(values)
                 result = step.function(**call.arguments)
                 staging.close_files()
@@ -105,7 +105,7 @@ class WrittenRecords(NamedTuple):
     """The written records."""
 
     models: list[str]  # sorted
-    text: list[dict[str, Any]]  # finds in the written lines, a row a kind
+    text: list[dict[str, Any]]  # finds in the written lines, one row per kind
 
 
 def finish_records(staging: StagingFolder, scanned: Scanned, written: list[WrittenPiece]) -> WrittenRecords:
@@ -129,20 +129,15 @@ def write_label_files(staging: StagingFolder, assignments: list[Path], certifica
 
 
 def write_human_rows(staging: StagingFolder, verdicts: Sequence[HumanVerdict], assignments: list[Path]) -> None:
-    """Human verdicts beside the labels."""
+    """Human verdicts, next to the labels."""
     if verdicts:
-        write_human(verdicts, table_of(assignments), staging)
+        write_human(verdicts, pl.scan_parquet(assignments, glob=False), staging)
 
 
 def write_second_labels(staging: StagingFolder, references: list[Path], assignments: list[Path]) -> None:
     """The labels of the second pass, if there is one."""
     if references:
         write_second_pass([*zip(references, assignments, strict=True)], staging)
-
-
-def table_of(parts: list[Path]) -> pl.LazyFrame:
-    """The rows of parts of LabelAssignment."""
-    return pl.scan_parquet(parts, glob=False)
 
 
 def write_record_index(
@@ -258,10 +253,10 @@ ROUNDS = (
         Step(write_guides, (PublishRules.FILE, Taxonomy.FILE, "prompts/*", RULES_FILE, RULES)),
     ),
     (
-        Step(finish_records, (f"{ROOT}/*/{LISTING}",), returns="records", here=True),
-        Step(master_tables, returns="master_tables", here=True),
-        Step(partial_trials, returns="partial_trials", here=True),
-        Step(write_summaries, (SUMMARY, f"{ROOT}/*/{MODEL_SUMMARY}"), here=True),
+        Step(finish_records, (f"{ROOT}/*/{LISTING}",), returns="records", in_this_process=True),
+        Step(master_tables, returns="master_tables", in_this_process=True),
+        Step(partial_trials, returns="partial_trials", in_this_process=True),
+        Step(write_summaries, (SUMMARY, f"{ROOT}/*/{MODEL_SUMMARY}"), in_this_process=True),
     ),
     (
         Step(check_records, returns="checked", each="master_tables"),
@@ -269,13 +264,13 @@ ROUNDS = (
         Step(write_statistics, (DATA, TEXT, f"{FOLDER}/*")),
     ),
     (
-        Step(compress_lines, here=True),
-        Step(write_data_package, (PACKAGE,), returns="package_digests", here=True),
+        Step(compress_lines, in_this_process=True),
+        Step(write_data_package, (PACKAGE,), returns="package_digests", in_this_process=True),
     ),
     (
         Step(check_release),
         Step(write_card, (README, CROISSANT), returns="digests"),
     ),
-    (Step(write_checksums, (CHECKSUMS,), here=True),),
+    (Step(write_checksums, (CHECKSUMS,), in_this_process=True),),
 )
 STEPS = tuple(step for steps in ROUNDS for step in steps)

@@ -1,4 +1,4 @@
-"""Summaries: the counts of dataset_summary.json and of each source model, a definition an expression."""
+"""Summaries: the counts of dataset_summary.json and of each source model, each defined by one expression."""
 
 from typing import Any
 

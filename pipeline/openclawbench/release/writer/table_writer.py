@@ -89,7 +89,7 @@ class JsonlWriter:
 
 
 class ParquetWriter:
-    """Writes a Parquet file of a record, ROWS rows a row group."""
+    """Writes a Parquet file of a record, with ROWS rows per row group."""
 
     def __init__(self, staging: StagingFolder, name: str, record: type[Record]) -> None:
         import pyarrow.parquet as pq

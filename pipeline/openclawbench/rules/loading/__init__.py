@@ -1,1 +1,1 @@
-"""How rule files are found, read, checked and digested. What each file holds, its loader says beside it."""
+"""How rule files are found, read, checked and digested. The loader next to each file says what it holds."""

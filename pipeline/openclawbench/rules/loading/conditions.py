@@ -34,22 +34,22 @@ CLOSED: dict[str, tuple[str, ...]] = {
     "end": get_args(RunEnd),
     "behaviour": get_args(Behaviour),
 }
-TRIED: dict[Any, list[Any]] = {  # values of other columns by which a condition is tried
+SAMPLE_VALUES: dict[Any, list[Any]] = {  # values of other columns that a condition is tested with
     pl.String: ["text"],
     pl.Int64: [0, 1],
     pl.Float64: [0.0, 1.5],
     pl.Boolean: [True, False],
 }
-COMPARED = ("Eq", "EqValidity", "NotEq", "NotEqValidity")  # operators after which a word is looked for as it is
-SAME_VALUE = ("Coalesce", "Contains", "IsIn")  # functions that hand on, or look for, the words of a column
-AROUND = {"Agg", "Over", "Len"}
+COMPARED = ("Eq", "EqValidity", "NotEq", "NotEqValidity")  # operators that compare with a whole word
+SAME_VALUE = ("Coalesce", "Contains", "IsIn")  # functions that return, or search, the words of a column
+USES_OTHER_ROWS = {"Agg", "Over", "Len"}
 PART_OF_TEXT = "StringExpr"  # a function that looks into a text: Contains of it is LIKE
 
 
 def condition_over(*records: type[BaseModel]) -> Callable[[str], str]:
     """A validator for a condition over the columns of the records, to be used as pl.sql_expr(text)."""
     columns = pl.Schema({name: kind for record in records for name, kind in schema(record).items()})
-    made_up = cache(lambda: trial(columns))
+    sample = cache(lambda: sample_table(columns))
 
     def checked(text: str) -> str:
         """ValueError if the text is not an SQL condition, names another column or a word that a column never holds,
@@ -63,14 +63,14 @@ def condition_over(*records: type[BaseModel]) -> Callable[[str], str]:
             if name not in columns:
                 raise ValueError(f"in {text!r} the column {none_of(name, columns)}")
         written = json.loads(condition.meta.serialize(format="json"))
-        if looks_around(written):
-            raise ValueError(f"in {text!r} several rows are looked at; a condition is asked of each row by itself")
-        for column, word in compared(written):
+        if uses_other_rows(written):
+            raise ValueError(f"in {text!r} several rows are read; a condition is tested on each row by itself")
+        for column, word in comparisons(written):
             if column in CLOSED and word not in CLOSED[column]:
                 raise ValueError(f"in {text!r} the {column} {none_of(word, CLOSED[column])}")
-        parts_of = dict(enumerate(of_closed(condition)))
+        parts_of = dict(enumerate(parts_on_closed_columns(condition)))
         try:
-            computed = made_up().select(whole=condition, **{str(n): part for n, (_, part) in parts_of.items()})
+            computed = sample().select(whole=condition, **{str(n): part for n, (_, part) in parts_of.items()})
         except pl.exceptions.PolarsError as error:
             raise ValueError(f"{text!r} cannot be computed: {str(error).splitlines()[0]}") from error
         if computed["whole"].dtype != pl.Boolean:
@@ -84,38 +84,38 @@ def condition_over(*records: type[BaseModel]) -> Callable[[str], str]:
     return checked
 
 
-def trial(columns: pl.Schema) -> pl.DataFrame:
+def sample_table(columns: pl.Schema) -> pl.DataFrame:
     """A table of made-up rows: nulls; each word of each closed set, alone where the column is a list; nothing and
     everything in such a list; elsewhere a value of the column's kind."""
     rows = 4 + max(map(len, CLOSED.values()))
-    return pl.DataFrame([trial_column(name, kind, rows) for name, kind in columns.items()])
+    return pl.DataFrame([sample_column(name, kind, rows) for name, kind in columns.items()])
 
 
-def trial_column(name: str, kind: pl.DataType, rows: int) -> pl.Series:
-    """One column of the trial; other lists and structs are null."""
-    words: Sequence[Any] = CLOSED.get(name) or TRIED.get(kind.base_type()) or [None]
+def sample_column(name: str, kind: pl.DataType, rows: int) -> pl.Series:
+    """One column of the sample; other lists and structs are null."""
+    words: Sequence[Any] = CLOSED.get(name) or SAMPLE_VALUES.get(kind.base_type()) or [None]
     if name in CLOSED and isinstance(kind, pl.List):
         words = [[], list(words), *([word] for word in words)]
     return pl.Series(name, [None, *(list(words) * rows)[: rows - 1]], dtype=kind)
 
 
-def looks_around(node: Any) -> bool:
-    """True if a part of an expression, as polars writes it down, is made of several rows: a sum, a row's number."""
+def uses_other_rows(node: Any) -> bool:
+    """True if a part of an expression, as polars serializes it, needs several rows: a sum, a row's number."""
     if isinstance(node, list):
-        return any(map(looks_around, node))
+        return any(map(uses_other_rows, node))
     if isinstance(node, dict):
         inside = (value for name, value in node.items() if name not in ("Literal", "Column"))
-        return not AROUND.isdisjoint(node) or any(map(looks_around, inside))
-    return isinstance(node, str) and node in AROUND
+        return not USES_OTHER_ROWS.isdisjoint(node) or any(map(uses_other_rows, inside))
+    return isinstance(node, str) and node in USES_OTHER_ROWS
 
 
-def of_closed(condition: pl.Expr) -> Iterator[tuple[str, pl.Expr]]:
+def parts_on_closed_columns(condition: pl.Expr) -> Iterator[tuple[str, pl.Expr]]:
     """The parts of a condition that look at one column of a closed set and at nothing else, with that column."""
     columns = set(condition.meta.root_names())
     if len(columns) == 1 and not condition.meta.is_column() and not columns.isdisjoint(CLOSED):
         yield columns.pop(), condition
     for part in condition.meta.pop():
-        yield from of_closed(part)
+        yield from parts_on_closed_columns(part)
 
 
 def holds(condition: str) -> pl.Expr:
@@ -123,17 +123,17 @@ def holds(condition: str) -> pl.Expr:
     return pl.sql_expr(condition).fill_null(False)
 
 
-def compared(node: Any) -> Iterator[tuple[str, str]]:
-    """(column, word) of each comparison of a column with a word in an expression as polars writes it down."""
+def comparisons(node: Any) -> Iterator[tuple[str, str]]:
+    """(column, word) of each comparison of a column with a word in an expression as polars serializes it."""
     if isinstance(node, list):
         for item in node:
-            yield from compared(item)
+            yield from comparisons(item)
     if not isinstance(node, dict):
         return
     yield from ((column, word) for column in columns_of(node) for word in words_of(node))
     for name, inner in node.items():
         if name != "Literal":
-            yield from compared(inner)
+            yield from comparisons(inner)
 
 
 def parts(node: Any) -> list[Any]:
@@ -148,7 +148,7 @@ def parts(node: Any) -> list[Any]:
 
 
 def columns_of(node: Any) -> list[str]:
-    """Columns whose words a node compares, also where they are handed on by what it compares."""
+    """Columns whose words a node compares, also those that a function in it returns."""
     return [name for part in parts(node) for name in ([part["Column"]] if "Column" in part else columns_of(part))]
 
 

@@ -31,9 +31,9 @@ def describe_fault(error: ValidationError, content: dict[str, Any], path: Path) 
 
 
 def suggestion(location: Location, missing: list[Location]) -> str:
-    """`; did you mean "..."?` for an unknown key, where a missing key beside it has nearly the same name."""
-    beside = [str(other[-1]) for other in missing if other[:-1] == location[:-1]]
-    close = get_close_matches(str(location[-1]), beside, n=1)
+    """`; did you mean "..."?` for an unknown key, if a missing key of the same table has nearly the same name."""
+    same_table = [str(other[-1]) for other in missing if other[:-1] == location[:-1]]
+    close = get_close_matches(str(location[-1]), same_table, n=1)
     return f'; did you mean "{close[0]}"?' if close else ""
 
 

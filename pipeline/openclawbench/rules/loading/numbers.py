@@ -1,11 +1,11 @@
-"""Numbers of rule files and what they may be: one outside its range is an error, never a run that makes no sense."""
+"""Numbers of rule files and their ranges; a number outside its range is an error."""
 
 from typing import Annotated
 
 from pydantic import Field
 
 Share = Annotated[float, Field(ge=0, le=1)]
-Amount = Annotated[float, Field(ge=0)]  # seconds, USD, tokens a byte: never less than nothing
+Amount = Annotated[float, Field(ge=0)]  # seconds, USD, tokens per byte: never negative
 Count = Annotated[int, Field(ge=0)]
 AtLeastOne = Annotated[int, Field(ge=1)]
 MoreThanNothing = Annotated[float, Field(gt=0)]

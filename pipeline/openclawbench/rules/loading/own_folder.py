@@ -1,6 +1,6 @@
-"""A folder of somebody's own rule files (OPENCLAWBENCH_RULES): each takes the place of the one of its name.
+"""The user's own folder of rule files (OPENCLAWBENCH_RULES): each replaces the shipped file of its name.
 
-A name that means nothing is an error. Otherwise the rules in force would be the shipped ones, and nothing would say so.
+A name that means nothing is an error. Otherwise the shipped rules would be in force, without notice.
 """
 
 import os
@@ -27,7 +27,7 @@ def own_folder() -> Path | None:
         names = sorted(path.name for path in folder.iterdir())
     except OSError as error:
         raise InvalidRules(
-            f"{OVERRIDE}: {named}: {error.strerror}.{meant_folder(folder)} Name a folder of rule files, or unset it."
+            f"{OVERRIDE}: {named}: {error.strerror}.{similar_folder(folder)} Name a folder of rule files, or unset it."
         ) from error
     for name in names:
         if is_misspelt(name):
@@ -64,24 +64,25 @@ def shipped_files() -> dict[str, Path]:
 
 
 def is_misspelt(name: str) -> bool:
-    """True for a name that was surely to be a rule file's and is not: any other *.toml; or the name of a rule file with
-    an ending that is nearly .toml (a backup's, as .toml~ or .toml.orig, is not)."""
+    """True for a name that was meant for a rule file and is none: any other *.toml; or the name of a rule file with an
+    ending that is nearly .toml (that of a backup, .toml~ or .toml.orig, is not)."""
     path = Path(name.lower())
     if path.suffix == ENDING:
         return name not in rule_file_names()
     return (
         f"{path.stem}{ENDING}" in rule_file_names()
         and not path.suffix.startswith(ENDING)
-        and like_the_ending(path.suffix)
+        and resembles_ending(path.suffix)
     )
 
 
-def like_the_ending(suffix: str) -> bool:
+def resembles_ending(suffix: str) -> bool:
+    """True for an ending that is nearly .toml."""
     return bool(get_close_matches(suffix, [ENDING], cutoff=0.7))
 
 
-def meant_folder(folder: Path) -> str:
-    """What to add where a folder beside is spelt nearly so."""
+def similar_folder(folder: Path) -> str:
+    """A suggestion if a neighbouring folder has nearly this name."""
     close = get_close_matches(folder.name, folders_in(folder.parent), n=1)
     return f' Did you mean "{folder.parent / close[0]}"?' if close else ""
 

@@ -1,4 +1,4 @@
-"""Names that one rule file takes from another: what is written in the second must be what the first means."""
+"""Names that one rule file takes from another: the other file must have each of them."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from typing import Any
 from openclawbench.rules.loading.validation import Unfit, none_of
 
 Other = Callable[[str], dict[str, Any]]  # name of a rule file -> its content
-ID = "{}"  # behind a key: not its values are names, but its keys
+ID = "{}"  # after a key: the names are its keys, not its values
 
 
 def as_written(name: str) -> str:
@@ -29,7 +29,7 @@ class Reference:
     spelled: Callable[[str], str] = as_written
 
     def check(self, content: dict[str, Any], other: Other) -> None:
-        """Unfit for the first name that stands nowhere in the other file."""
+        """Unfit for the first name that the other file does not have."""
         names = [name for key in self.known for name in texts_at(other(self.file), key)]
         spellings = {self.spelled(name) for name in names}
         if unknown := next((text for text in texts_at(content, self.key) if self.spelled(text) not in spellings), None):

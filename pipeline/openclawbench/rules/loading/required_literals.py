@@ -1,7 +1,7 @@
-"""Plain texts that a regular expression cannot do without: looked for first, they cost a fiftieth of the pattern.
+"""Plain texts without which a regular expression cannot match: to search them first costs a fiftieth of the pattern.
 
-They are read off the pattern itself, so that no rule file has to repeat them and none can fall out of step. Parsed with
-what `re` itself uses; a part that is not known here is taken to match anything.
+They are derived from the pattern itself, so that no rule file has to repeat them and they always agree. The
+parser is that of `re` itself; a part that is not known here is taken to match anything.
 """
 
 import re
@@ -12,8 +12,8 @@ from re import _constants as code  # type: ignore[attr-defined]
 from re import _parser as parser  # type: ignore[attr-defined]
 from typing import Any
 
-MOST = 4  # texts that a sequence is spelt out into; with more of them the search takes longer than it saves
-SHORTEST = 2  # characters; shorter texts are in nearly everything
+MAX_TEXTS = 4  # texts that a sequence is expanded into; with more of them the search takes longer than it saves
+MIN_CHARACTERS = 2  # shorter texts are in nearly everything
 
 Part = tuple[Any, Any]  # an operation of the parsed pattern, and its arguments
 Texts = frozenset[str]
@@ -24,16 +24,16 @@ def needed(regex: str, flags: int) -> tuple[str, ...]:
     """Texts of which at least one is in the lower case of whatever the pattern is found in; empty if there are
     none. `flags` hold re.ASCII: then the letters of a pattern mean themselves in two cases and no others."""
     literals = needed_by(parser.parse(regex, flags | re.ASCII))
-    return tuple(sorted(literals)) if literals and min(map(len, literals)) >= SHORTEST else ()
+    return tuple(sorted(literals)) if literals and min(map(len, literals)) >= MIN_CHARACTERS else ()
 
 
 def needed_by(sequence: Iterable[Part]) -> Texts | None:
     """The best of what parts that follow each other need: the longest texts, then the fewest. Null: nothing known."""
     candidates: list[Texts] = []
-    run = NOTHING  # what neighbours say together, spelt out
+    run = NOTHING  # the texts that neighbouring parts match together
     for part in sequence:
-        texts = spelt(part)
-        if texts is not None and len(run) * len(texts) <= MOST:
+        texts = texts_of_part(part)
+        if texts is not None and len(run) * len(texts) <= MAX_TEXTS:
             run = joined([run, texts])
         elif texts is not None:
             candidates.append(run)
@@ -46,7 +46,7 @@ def needed_by(sequence: Iterable[Part]) -> Texts | None:
 
 
 def needed_within(part: Part) -> Texts | None:
-    """What a part needs that cannot be spelt out."""
+    """What a part needs whose texts cannot be listed."""
     operation, argument = part
     if operation is code.SUBPATTERN:
         return (
@@ -60,7 +60,7 @@ def needed_within(part: Part) -> Texts | None:
     return None
 
 
-def spelt(part: Part) -> Texts | None:
+def texts_of_part(part: Part) -> Texts | None:
     """All texts that a part matches, in lower case; None if there are many, or letters beyond ASCII."""
     operation, argument = part
     if operation in (code.AT, code.ASSERT, code.ASSERT_NOT):
@@ -68,24 +68,24 @@ def spelt(part: Part) -> Texts | None:
     if operation is code.LITERAL:
         return frozenset([chr(argument).lower()]) if argument < 128 else None
     if operation is code.IN:
-        several = [spelt(node) if node[0] is code.LITERAL else None for node in argument]
+        several = [texts_of_part(node) if node[0] is code.LITERAL else None for node in argument]
     elif operation is code.BRANCH:
-        several = [spelt_out(branch) for branch in argument[1]]
+        several = [texts_of_sequence(branch) for branch in argument[1]]
     elif operation is code.SUBPATTERN and not (argument[1] or argument[2]):
-        several = [spelt_out(argument[3])]
+        several = [texts_of_sequence(argument[3])]
     elif operation in (code.MAX_REPEAT, code.MIN_REPEAT) and argument[:2] in ((0, 1), (1, 1)):
-        several = [spelt_out(argument[2]), NOTHING if argument[0] == 0 else frozenset()]
+        several = [texts_of_sequence(argument[2]), NOTHING if argument[0] == 0 else frozenset()]
     else:
         return None
-    together = frozenset[str]().union(*(spelling for spelling in several if spelling is not None))
-    return together if None not in several and len(together) <= MOST else None
+    together = frozenset[str]().union(*(texts for texts in several if texts is not None))
+    return together if None not in several and len(together) <= MAX_TEXTS else None
 
 
-def spelt_out(sequence: Iterable[Part]) -> Texts | None:
+def texts_of_sequence(sequence: Iterable[Part]) -> Texts | None:
     """All texts that parts match together; None if there are many."""
-    parts = [spelt(part) for part in sequence]
+    parts = [texts_of_part(part) for part in sequence]
     texts = joined([part for part in parts if part is not None])
-    return texts if None not in parts and len(texts) <= MOST else None
+    return texts if None not in parts and len(texts) <= MAX_TEXTS else None
 
 
 def joined(parts: list[Texts]) -> Texts:
@@ -94,5 +94,5 @@ def joined(parts: list[Texts]) -> Texts:
 
 
 def shortest(texts: Texts) -> Texts:
-    """The texts without those in which another one stands."""
+    """The texts without those that contain another one."""
     return frozenset(text for text in texts if not any(other != text and other in text for other in texts))

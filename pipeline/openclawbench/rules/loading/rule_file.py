@@ -1,4 +1,4 @@
-"""How a rule file is found, read, checked and digested. One rule file a stage."""
+"""How a rule file is found, read, checked and digested. One rule file per stage."""
 
 import hashlib
 import json
@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, PrivateAttr, ValidationError, model_
 from openclawbench.errors import InvalidRules
 from openclawbench.rules.loading.faults import describe_fault, entry_named, line_prefix, lines_at, lines_of_words
 from openclawbench.rules.loading.own_folder import own_folder
-from openclawbench.rules.loading.patterns import asked_together, rust_takes
+from openclawbench.rules.loading.patterns import compile_together, rust_accepts
 from openclawbench.rules.loading.references import Other, Reference
 from openclawbench.rules.loading.validation import Unfit, ids_once, not_finite
 
@@ -69,9 +69,9 @@ class Rules(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     FILE: ClassVar[str]
-    FOLDER: ClassVar[Path] = BUILT_IN  # another one for rules that no label depends on: they stand beside their code
-    IDS_OF_EACH_TABLE: ClassVar[bool] = False  # an id may stand once in each table, not once in the file
-    REFERENCES: ClassVar[tuple[Reference, ...]] = ()  # names that stand in other rule files
+    FOLDER: ClassVar[Path] = BUILT_IN  # another one for rules that no label depends on: they are next to their code
+    IDS_OF_EACH_TABLE: ClassVar[bool] = False  # an id is unique in its table, not in the file
+    REFERENCES: ClassVar[tuple[Reference, ...]] = ()  # names from other rule files
     version: str
     _digest: str = PrivateAttr(default="")
 
@@ -127,8 +127,8 @@ class Rules(BaseModel):
 
     @classmethod
     def validated(cls, content: dict[str, Any]) -> Self:
-        """The validated rules. Rust compiles all patterns at once, and one by one only to find the one that it refuses.
+        """The validated rules. All patterns are compiled at once, and one by one only to find one that Rust refuses.
         Raises ValidationError."""
-        with asked_together() as patterns:
+        with compile_together() as patterns:
             rules = cls.model_validate(content)
-        return rules if rust_takes(patterns) else cls.model_validate(content)
+        return rules if rust_accepts(patterns) else cls.model_validate(content)

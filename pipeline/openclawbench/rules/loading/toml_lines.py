@@ -28,8 +28,8 @@ class Located(NamedTuple):
 
 
 def line_of(text: str, place: Sequence[str | int]) -> int | None:
-    """The line, from 1, on which the value at this place stands; of one that is not there, the innermost entry around
-    it that is. None if not even its table is in the text, or the text is not TOML."""
+    """The line, from 1, of the value at this place; if there is none, of the innermost entry around it that is
+    there. None if not even its table is in the text, or the text is not TOML."""
     lines = {item.place: item.line for item in reversed(list(located(text)))}
     full_place = tuple(place)
     return next(
@@ -51,12 +51,12 @@ def lines_with(
 
 
 def key(place: Place) -> str | None:
-    """The key under which something stands; that of its list, for an entry."""
+    """The key of a value; that of its list, for an entry."""
     return next((part for part in reversed(place) if isinstance(part, str)), None)
 
 
 def located(text: str) -> Iterator[Located]:
-    """Everything that has a place, in the order of the text; nothing behind a statement that cannot be read."""
+    """Everything that has a place, in the order of the text; nothing after a statement that cannot be read."""
     scanner = Scanner(text)
     table: Place = ()
     while scanner.skip() < len(text):
@@ -65,7 +65,7 @@ def located(text: str) -> Iterator[Located]:
             scanner.at = header.end()
             table = scanner.table(scanner.keys(), several=header[0] == "[[")
             yield Located(table, line, None)
-            scanner.pass_over(LINE)
+            scanner.skip_match(LINE)
         elif keys := scanner.keys():
             yield from scanner.value((*table, *keys))
         else:
@@ -84,7 +84,7 @@ def unescaped(written: str | None) -> str | None:
 
 
 class Scanner:
-    """A place in a text that goes forward."""
+    """A position in a text, which only moves forward."""
 
     def __init__(self, text: str) -> None:
         self.text, self.at = text, 0
@@ -99,12 +99,12 @@ class Scanner:
         return self.counted[1]
 
     def skip(self) -> int:
-        """Go on to what is neither a blank nor a comment."""
-        self.pass_over(BLANK)
+        """Move behind blanks and comments."""
+        self.skip_match(BLANK)
         return self.at
 
-    def pass_over(self, pattern: re.Pattern[str]) -> None:
-        """Go on behind what the pattern finds here."""
+    def skip_match(self, pattern: re.Pattern[str]) -> None:
+        """Move behind the match."""
         match = pattern.match(self.text, self.at)
         self.at = match.end() if match else self.at
 
@@ -117,7 +117,7 @@ class Scanner:
             self.at = part.end()
             if not part[4]:
                 break
-        self.pass_over(GAP)
+        self.skip_match(GAP)
         if self.text[self.at : self.at + 1] == "=":
             self.at += 1
         return parts

@@ -1,4 +1,4 @@
-"""Closed sets: what a value of a rule file may be, and the sentence where it is something else."""
+"""Closed sets: the values that a rule file may have, and the message for any other."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -23,7 +23,7 @@ class Unfit(ValueError):
 
 
 def none_of(value: object, allowed: Iterable[object]) -> str:
-    """What to say of a value that is in no closed set: the set, and the value that it is likeliest meant to be."""
+    """The message for a value outside a closed set: the set, and the value that is most likely meant."""
     names = [str(item) for item in allowed]
     close = get_close_matches(str(value), names, n=1)
     shown = ", ".join(names) if len(names) <= SHOWN else f"the {len(names)} that there are"
@@ -49,7 +49,7 @@ def each_of(values: Iterable[str], allowed: Iterable[str]) -> None:
 
 
 def each_once(values: Iterable[str], what: str, *keys: str) -> None:
-    """Unfit if a value, which stands under one of these keys, stands twice."""
+    """Unfit if a value occurs twice under one of these keys."""
     items = list(values)
     if twice := sorted({value for value in items if items.count(value) > 1}):
         raise Unfit(f"{', '.join(twice)}: {what}", *twice, keys=keys)

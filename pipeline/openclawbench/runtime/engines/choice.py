@@ -6,11 +6,11 @@ from openclawbench.runtime.engines.ray_core import RayCore
 from openclawbench.runtime.engines.serial import Serial
 
 ENGINES = ("auto", "serial", "processes", "ray")
-WORTH_BYTES = 32 << 20  # raw bytes of stale shards from which workers, each of which takes a second to start, pay
+PARALLEL_BYTES = 32 << 20  # raw bytes of stale shards that are worth starting workers, a second each
 
 
 def engine_for(name: str, workers: int | None, tasks: int, raw_bytes: int, ray_address: str | None = None) -> Engine:
-    """An engine for so many tasks over so many raw bytes; `workers` null: one for each processor. `ray_address`: of a
+    """An engine for `tasks` tasks over `raw_bytes` bytes; `workers` null: one for each processor. `ray_address`: of a
     Ray cluster that runs; null: one of this machine alone.
 
     `auto` takes processes where there is work for several processors that is worth starting workers (own choice).
@@ -18,6 +18,6 @@ def engine_for(name: str, workers: int | None, tasks: int, raw_bytes: int, ray_a
     if name == "ray":
         return RayCore(workers, ray_address, processors())
     wanted = workers or processors()
-    if name == "processes" or (name == "auto" and min(wanted, tasks) > 1 and raw_bytes >= WORTH_BYTES):
+    if name == "processes" or (name == "auto" and min(wanted, tasks) > 1 and raw_bytes >= PARALLEL_BYTES):
         return Processes(wanted)
     return Serial()

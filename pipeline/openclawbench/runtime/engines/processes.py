@@ -1,7 +1,7 @@
 """All processors of one machine: a pool of processes, each of which imports the program once.
 
 Processes are spawned, never forked: the dataframe library has threads from the moment it is imported. They import
-nothing from the folder that a person works in, which is where somebody else's files may be (PYTHONSAFEPATH).
+nothing from the current folder, which may hold other people's files (PYTHONSAFEPATH).
 """
 
 import contextlib
@@ -18,10 +18,10 @@ from multiprocessing.context import SpawnContext, SpawnProcess
 from typing import Any
 
 from openclawbench.errors import WorkersFailed
-from openclawbench.runtime.engines.protocol import LostTask, Result, Task, unheard
+from openclawbench.runtime.engines.protocol import LostTask, Task, TaskResult, ignore_start
 
 AHEAD = 1  # tasks sent beyond the number of workers, so that none waits for the next one to be pickled
-GONE = "its process was killed or died, twice (if for want of memory, use fewer --workers; what it said stands above)"
+GONE = "its process was killed or died, twice (if it ran out of memory, use fewer --workers; its output is above)"
 THREADS = "POLARS_MAX_THREADS"
 SAFE_PATH = "PYTHONSAFEPATH"
 _function: list[Callable[[Any], Any]] = []  # of this process, when it is a worker
@@ -36,59 +36,66 @@ class Processes:
         self.workers = workers
 
     def run(
-        self, function: Callable[[Task], Result], tasks: Iterable[Task], begun: Callable[[Task], None] = unheard
-    ) -> Iterator[tuple[Task, Result | LostTask]]:
+        self,
+        function: Callable[[Task], TaskResult],
+        tasks: Iterable[Task],
+        begun: Callable[[Task], None] = ignore_start,
+    ) -> Iterator[tuple[Task, TaskResult | LostTask]]:
         """Results as they come. If a worker dies, its task is unknown: each task that was under way is done
         again, alone; the one at which a worker dies again is LostTask, the others are not."""
         waiting = deque(tasks)
         while waiting:
-            suspects = deque((yield from pooled(function, waiting, self.workers, AHEAD, begun)))
+            suspects = deque((yield from run_in_pool(function, waiting, self.workers, AHEAD, begun)))
             while suspects:
-                for task in (yield from pooled(function, suspects, 1, 0, begun)):
+                for task in (yield from run_in_pool(function, suspects, 1, 0, begun)):
                     yield task, LostTask(GONE)
 
 
-def pooled(
-    function: Callable[[Task], Result], waiting: deque[Task], workers: int, ahead: int, begun: Callable[[Task], None]
-) -> Generator[tuple[Task, Result], None, list[Task]]:
+def run_in_pool(
+    function: Callable[[Task], TaskResult],
+    waiting: deque[Task],
+    workers: int,
+    ahead: int,
+    begun: Callable[[Task], None],
+) -> Generator[tuple[Task, TaskResult], None, list[Task]]:
     """Take tasks off `waiting` and yield their results; when a worker dies, return the tasks that were under way."""
-    flying: dict[Future[Any], Task] = {}
-    context = Recorded()
+    under_way: dict[Future[Any], Task] = {}
+    context = RecordingContext()
     try:
         workers = min(workers, len(waiting))
         with pool(function, workers, context) as executor:
-            while waiting or flying:
-                while waiting and len(flying) < workers + ahead:
-                    with interrupts_held():
-                        flying[submitted(executor, waiting[0])] = waiting[0]
+            while waiting or under_way:
+                while waiting and len(under_way) < workers + ahead:
+                    with interrupts_blocked():
+                        under_way[submit(executor, waiting[0])] = waiting[0]
                     begun(waiting.popleft())
-                for future in wait(flying, return_when=FIRST_COMPLETED).done:
+                for future in wait(under_way, return_when=FIRST_COMPLETED).done:
                     result = future.result()
-                    yield flying.pop(future), result
+                    yield under_way.pop(future), result
     except BrokenProcessPool as error:
         if not context.begun.value:
-            raise WorkersFailed(context.what_became_of_it()) from error
-        return [*flying.values()]
+            raise WorkersFailed(context.end_reason()) from error
+        return [*under_way.values()]
     return []
 
 
-def submitted(executor: ProcessPoolExecutor, task: Any) -> Future[Any]:
+def submit(executor: ProcessPoolExecutor, task: Any) -> Future[Any]:
     """A task handed out. BrokenProcessPool where a worker has died."""
     try:
         return executor.submit(carry_out, task)
     except (
         OSError,
         ValueError,
-    ):  # the pool closed over another one's death meanwhile: ask it again
+    ):  # the pool was closing because a worker died: try again
         return executor.submit(carry_out, task)
 
 
-class Recorded(SpawnContext):
-    """How processes are spawned; knows afterwards what became of them, and whether any of them began to work."""
+class RecordingContext(SpawnContext):
+    """Spawns processes and records them: how each ended, and whether any of them began to work."""
 
     def __init__(self) -> None:
         self.started: list[SpawnProcess] = []
-        with surroundings({SAFE_PATH: "1"}):  # the first lock starts a process that cleans up
+        with environment_variables({SAFE_PATH: "1"}):  # the first lock starts a process that cleans up
             self.begun = self.Value("i", 0)
 
     def Process(self, *arguments: Any, **named: Any) -> SpawnProcess:  # type: ignore[override]
@@ -97,53 +104,54 @@ class Recorded(SpawnContext):
         self.started.append(process)
         return process
 
-    def what_became_of_it(self) -> str:
-        """Why no worker could begin: the end of the first that has one."""
+    def end_reason(self) -> str:
+        """Why no worker could begin: how the first of the processes that ended came to its end."""
         ends = [process.exitcode for process in self.started if process.exitcode is not None]
         by_itself = [status for status in ends if status >= 0]
         if by_itself:
-            why = f"its interpreter ended with status {by_itself[0]}, for the reason that stands above"
+            why = f"its interpreter ended with status {by_itself[0]}, for the reason given above"
         else:
-            why = f"it was killed by signal {-ends[0]}, as happens where memory is short" if ends else "it was gone"
+            why = f"it was killed by signal {-ends[0]}, as happens when memory runs out" if ends else "it was gone"
         return (
-            f"--engine processes: no worker could be started: {why}. Nothing is lost. Mend it, or use --engine serial."
+            f"--engine processes: no worker could be started: {why}. Nothing is lost. Correct the cause, or use "
+            "--engine serial."
         )
 
 
 @contextlib.contextmanager
 def pool(
-    function: Callable[[Any], Any], workers: int, context: Recorded | None = None
+    function: Callable[[Any], Any], workers: int, context: RecordingContext | None = None
 ) -> Iterator[ProcessPoolExecutor]:
-    """A pool of processes that have the function; none of them is left when it is closed, however that comes."""
+    """A pool of processes that have the function; none of them is left when it is closed, also after an error."""
     before = set(multiprocessing.active_children())
-    context = context or Recorded()
+    context = context or RecordingContext()
     ended = False
-    with surroundings({THREADS: str(threads_each(workers)), SAFE_PATH: "1"}):
-        executor = ProcessPoolExecutor(workers, context, initializer=begin, initargs=(function, context.begun))
+    with environment_variables({THREADS: str(threads_each(workers)), SAFE_PATH: "1"}):
+        executor = ProcessPoolExecutor(workers, context, initializer=start_worker, initargs=(function, context.begun))
         try:
             yield executor
             ended = True
         finally:
-            if not ended:  # Ctrl-C, an error, a dead worker: what is under way is half a part under a temporary name
+            if not ended:  # Ctrl-C, an error, a dead worker: unfinished parts have temporary names
                 for worker in set(multiprocessing.active_children()) - before:
                     worker.terminate()
             executor.shutdown(wait=True, cancel_futures=True)
 
 
 def threads_each(workers: int) -> int:
-    """How many threads of polars each of so many workers has: its share of the processors."""
+    """Polars threads of each worker: its share of the processors."""
     return max(1, processors() // workers)
 
 
 def threads_of_polars(threads: int) -> contextlib.AbstractContextManager[None]:
-    """Processes that are started meanwhile have so many threads of polars. It asks once, when it is imported, which is
-    before a new process can say anything itself; the threads of this process are there already."""
-    return surroundings({THREADS: str(threads)})
+    """Processes started within it have this number of polars threads. Polars reads the variable once, on import, before
+    a new process can set it; the threads of this process exist already."""
+    return environment_variables({THREADS: str(threads)})
 
 
 @contextlib.contextmanager
-def surroundings(variables: dict[str, str]) -> Iterator[None]:
-    """Processes that are started meanwhile have these environment variables."""
+def environment_variables(variables: dict[str, str]) -> Iterator[None]:
+    """Processes started within it have these environment variables."""
     former = {name: os.environ.get(name) for name in variables}
     os.environ.update(variables)
     try:
@@ -156,9 +164,9 @@ def surroundings(variables: dict[str, str]) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def interrupts_held() -> Iterator[None]:
-    """Ctrl-C waits. A process that is started meanwhile never sees it (it inherits that), not even while it imports:
-    a terminal tells every process, and it is the parent's to handle."""
+def interrupts_blocked() -> Iterator[None]:
+    """Ctrl-C is blocked. Processes started within it inherit that, also while they import: a terminal sends Ctrl-C to
+    every process, and the parent handles it."""
     held = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
     try:
         yield
@@ -166,13 +174,13 @@ def interrupts_held() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, held)
 
 
-def begin(function: Callable[[Any], Any], begun: Any = None) -> None:
-    """Make this process a worker, and count it. A parent that is gone takes its workers along."""
+def start_worker(function: Callable[[Any], Any], begun: Any = None) -> None:
+    """Make this process a worker, and count it. A worker ends with its parent."""
     if begun is not None:
         with begun.get_lock():
             begun.value += 1
     _function.append(function)
-    gc.freeze()  # what the imports made is never looked at again
+    gc.freeze()  # what the imports made is not collected again
     threading.Thread(target=end_with_parent, daemon=True).start()
 
 

@@ -10,29 +10,33 @@ from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 Task = TypeVar("Task")
-Result = TypeVar("Result")
+TaskResult = TypeVar("TaskResult")
 
 
 @dataclass(frozen=True)
 class LostTask:
-    """Why a task has no result: whatever ran it was gone before it was done, twice, the second time alone."""
+    """Why a task has no result: its process or worker ended twice before the task was done, the second time with this
+    task alone."""
 
     reason: str
 
 
-def unheard(task: object) -> None:
-    """Ignores every event."""
+def ignore_start(task: object) -> None:
+    """Do nothing when a task is handed out."""
 
 
 class Engine(Protocol):
-    """Serial, or a pool of processes; one that uses many machines has the same face."""
+    """Serial, a pool of processes, or many machines: all have this interface."""
 
     name: str
     workers: int
 
     def run(
-        self, function: Callable[[Task], Result], tasks: Iterable[Task], begun: Callable[[Task], None] = unheard
-    ) -> Iterator[tuple[Task, Result | LostTask]]:
-        """Every task with its result, in the order in which they are done. `begun` is told of each task that is handed
-        out, once more where it is handed out again."""
+        self,
+        function: Callable[[Task], TaskResult],
+        tasks: Iterable[Task],
+        begun: Callable[[Task], None] = ignore_start,
+    ) -> Iterator[tuple[Task, TaskResult | LostTask]]:
+        """Every task with its result, in the order in which they are done. `begun` is called with each task that is
+        handed out, and again if the task is handed out again."""
         ...

@@ -1,6 +1,6 @@
 """Many machines: Ray Core (extra `ray`) hands out shards; the functions are those of the other engines.
 
-Without an address a cluster of this machine alone is started, and ended with the run. Who speaks with it needs a token
+Without an address a cluster of this machine alone is started, and ended with the run. Its clients need a token
 that is made for the run and is in no file.
 """
 
@@ -19,16 +19,16 @@ from typing import Any
 from openclawbench.base.resources import how_to_install
 from openclawbench.errors import MissingExtra, UsageError
 from openclawbench.runtime.engines.processes import THREADS
-from openclawbench.runtime.engines.protocol import LostTask, Result, Task, unheard
+from openclawbench.runtime.engines.protocol import LostTask, Task, TaskResult, ignore_start
 
 AHEAD = 1  # tasks sent beyond the number of workers, so that none waits for the next one
-KNOCK_S = 10.0  # how long an address may take to answer
-LOOK_S = 0.5  # how often Ctrl-C is looked for
+CONNECT_TIMEOUT_S = 10.0  # for an address to answer
+POLL_S = 0.5  # between two looks for Ctrl-C
 RETRIES = 1  # of a task whose worker died
-STORE_BYTES = 256 << 20  # of a local cluster's memory for objects: only tasks and what became of them go through it
-GONE = "its worker was killed or died, twice (if for want of memory, use fewer --workers; what it said stands above)"
-QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}  # nothing is reported to anybody
-ALONE = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0", "RAY_AUTH_MODE": "token"}  # Ray's way of saying: on 127.0.0.1
+STORE_BYTES = 256 << 20  # of a local cluster's memory for objects: only tasks and their results go through it
+GONE = "its worker was killed or died, twice (if it ran out of memory, use fewer --workers; its output is above)"
+NO_REPORTING = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
+LOCAL_ONLY = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0", "RAY_AUTH_MODE": "token"}  # Ray then listens on 127.0.0.1 only
 
 
 class RayCore:
@@ -43,31 +43,34 @@ class RayCore:
         self.asked = workers
 
     def run(
-        self, function: Callable[[Task], Result], tasks: Iterable[Task], begun: Callable[[Task], None] = unheard
-    ) -> Iterator[tuple[Task, Result | LostTask]]:
+        self,
+        function: Callable[[Task], TaskResult],
+        tasks: Iterable[Task],
+        begun: Callable[[Task], None] = ignore_start,
+    ) -> Iterator[tuple[Task, TaskResult | LostTask]]:
         """Results as they come. A task whose worker dies is done again, elsewhere if need be; then it is LostTask."""
         waiting = deque(tasks)
         if not waiting:
             return
-        ray = imported(alone=self.address is None)
-        with interrupts_noted() as raise_noted, connected(ray, self.address, min(self.workers, len(waiting))):
+        ray = import_ray(local_only=self.address is None)
+        with interrupts_deferred() as raise_deferred, connected(ray, self.address, min(self.workers, len(waiting))):
             at_once = self.asked or self.workers
             if self.asked is None and self.address is not None:
                 at_once = max(1, int(ray.cluster_resources().get("CPU", 1)))
-            alone = {"env_vars": {THREADS: os.environ.get(THREADS, "1")}}  # a worker is counted as one processor
-            options = {"num_cpus": 1, "max_retries": RETRIES, "retry_exceptions": False, "runtime_env": alone}
+            one_thread = {"env_vars": {THREADS: os.environ.get(THREADS, "1")}}  # a worker is counted as one processor
+            options = {"num_cpus": 1, "max_retries": RETRIES, "retry_exceptions": False, "runtime_env": one_thread}
             remote = ray.remote(**options)(carry_out)
             shared = ray.put(function)
-            flying: dict[Any, Task] = {}
-            while waiting or flying:
-                while waiting and len(flying) < at_once + AHEAD:
+            under_way: dict[Any, Task] = {}
+            while waiting or under_way:
+                while waiting and len(under_way) < at_once + AHEAD:
                     task = waiting.popleft()
-                    flying[remote.remote(shared, task)] = task
+                    under_way[remote.remote(shared, task)] = task
                     begun(task)
-                finished, _ = ray.wait([*flying], num_returns=1, timeout=LOOK_S)
-                raise_noted()
+                finished, _ = ray.wait([*under_way], num_returns=1, timeout=POLL_S)
+                raise_deferred()
                 for reference in finished:
-                    yield flying.pop(reference), result_of(ray, reference)
+                    yield under_way.pop(reference), result_of(ray, reference)
 
 
 def carry_out(function: Callable[[Any], Any], task: Any) -> Any:
@@ -92,7 +95,7 @@ def connected(ray: Any, address: str | None, workers: int) -> Iterator[None]:
     own = {"num_cpus": workers, "include_dashboard": False, "object_store_memory": STORE_BYTES}
     try:
         if address is not None:
-            knock(address)
+            check_address(address)
         job = ray.job_config.JobConfig()
         job._py_driver_sys_path = NoFolders()
         ray.init(address=address or "local", job_config=job, **quiet, **({} if address else own))
@@ -109,22 +112,22 @@ def connected(ray: Any, address: str | None, workers: int) -> Iterator[None]:
 
 
 class NoFolders(list[str]):
-    """What Ray puts before the import path of its workers, which stays empty: it would be the folder that a person
-    works in, where somebody else's files may be. Ray has no setting for that."""
+    """What Ray puts before the import path of its workers, which stays empty: it would be the current
+    folder, which may hold other people's files. Ray has no setting for that."""
 
     def extend(self, _folders: Iterable[str]) -> None:
-        """Leave them out."""
+        """Ignore the folders."""
 
 
-def knock(address: str) -> None:
+def check_address(address: str) -> None:
     """OSError or ValueError if nobody answers at host:port: Ray itself would try for minutes."""
     host, _, port = address.rpartition(":")
-    with socket.create_connection((host.strip("[]"), int(port)), timeout=KNOCK_S):
+    with socket.create_connection((host.strip("[]"), int(port)), timeout=CONNECT_TIMEOUT_S):
         pass
 
 
 @contextlib.contextmanager
-def interrupts_noted() -> Iterator[Callable[[], None]]:
+def interrupts_deferred() -> Iterator[Callable[[], None]]:
     """Ctrl-C is noted, and handled when the given function is called: Ray's compiled code lets no exception of a signal
     handler through."""
     if threading.current_thread() is not threading.main_thread():
@@ -138,23 +141,23 @@ def interrupts_noted() -> Iterator[Callable[[], None]]:
 
     former = signal.signal(signal.SIGINT, note)
 
-    def raise_noted() -> None:
+    def raise_deferred() -> None:
         if noted and callable(former):
             former(*noted.pop())
 
     try:
-        yield raise_noted
+        yield raise_deferred
     finally:
         signal.signal(signal.SIGINT, former)
 
 
-def imported(alone: bool) -> Any:
-    """Ray, its surroundings set before it reads them: `alone` for a cluster of this machine's. MissingExtra where it is
-    not installed."""
-    wanted = {**QUIET, **(ALONE | {"RAY_AUTH_TOKEN": secrets.token_hex(32)} if alone else {})}
+def import_ray(local_only: bool) -> Any:
+    """Ray, its environment variables set before it reads them. `local_only`: for a cluster of this machine.
+    MissingExtra if it is not installed."""
+    wanted = {**NO_REPORTING, **(LOCAL_ONLY | {"RAY_AUTH_TOKEN": secrets.token_hex(32)} if local_only else {})}
     os.environ.update({name: value for name, value in wanted.items() if name not in os.environ})
     try:
-        import ray  # hundreds of megabytes: only for who asks for it
+        import ray  # hundreds of megabytes: only on request
     except ImportError as error:
         raise MissingExtra(f"--engine ray: Ray is not installed. {how_to_install('ray')}.") from error
     return ray

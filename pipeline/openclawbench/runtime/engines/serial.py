@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator
 
-from openclawbench.runtime.engines.protocol import LostTask, Result, Task, unheard
+from openclawbench.runtime.engines.protocol import LostTask, Task, TaskResult, ignore_start
 
 
 class Serial:
@@ -12,8 +12,11 @@ class Serial:
     workers = 1
 
     def run(
-        self, function: Callable[[Task], Result], tasks: Iterable[Task], begun: Callable[[Task], None] = unheard
-    ) -> Iterator[tuple[Task, Result | LostTask]]:
+        self,
+        function: Callable[[Task], TaskResult],
+        tasks: Iterable[Task],
+        begun: Callable[[Task], None] = ignore_start,
+    ) -> Iterator[tuple[Task, TaskResult | LostTask]]:
         """Results in the order of the tasks."""
         for task in tasks:
             begun(task)

@@ -108,8 +108,8 @@ def check_data_package(
     passes: list[int],
     findings: Findings,
 ) -> None:
-    """Findings of the package. `passes`: the annotation passes that the release has
-    answers of."""
+    """Findings of the package. `passes`: the annotation passes that have answers in the
+    release."""
     listed = {resource.path: resource for resource in package.resources}
     expected = {
         resource.path: resource for resource in resources(root, {p: d for p, d in digests.items() if p not in AFTER})
@@ -154,7 +154,7 @@ def check_made_from(provenance: MadeFrom, digests: Mapping[str, str], records: R
 def check_certificate(
     judge: JudgeUsed, certificate: JudgeCertificate, provenance: MadeFrom, findings: Findings
 ) -> None:
-    """A certificate is of the judge that it is beside, and its shares follow from its counts."""
+    """A certificate is of the judge that it is stored with, and its shares follow from its counts."""
     prompts = {prompt.stage: prompt.sha256 for prompt in provenance.prompts}
     if not certificate.is_of(judge.judge, judge.judge_model, prompts, judge.blind):
         findings.add("datapackage", NAME, f"the certificate of pass {judge.annotation_pass} is of another judge")

@@ -18,7 +18,7 @@ from openclawbench.release.labels.labels import (
     CUTS,
     HOLD_OUT,
     LEFT_OUT_FILE,
-    PARTS,
+    PART_STATUSES,
     POOL_FILE,
     SIDES,
     SPLITS_FILE,
@@ -45,7 +45,7 @@ from openclawbench.rules.taxonomy import Taxonomy
 ENDING = re.compile(rf"(.+\.jsonl)({'|'.join(map(re.escape, CODECS))})?")
 SHARD = re.compile(r"-[0-9]{5}-of-[0-9]{5}\.parquet")
 DIVIDED = (*LINE_FILES, *RAW_FILES)  # tables that may be divided into several files
-MOST_READ = 16_000_000  # bytes of an unknown file that are searched for keys
+SEARCHED_BYTES = 16_000_000  # of an unknown file: so much is searched for keys
 PLAIN_NAMES = (
     *(README, CROISSANT, PACKAGE, RULES, INDEX_FILE, PRIVACY, SUMMARY, SPLITS_FILE, DATA, TEXT, CHECKSUMS),
     *(
@@ -137,7 +137,7 @@ def names_of(models: list[str]) -> Iterator[str]:
         yield f"{folder}{LEFT_OUT_FILE}"
         for side in SIDES:
             name = f"{folder}silver_{side}_labels.jsonl"
-            yield from (name, *(part_file(name, status) for status in PARTS))
+            yield from (name, *(part_file(name, status) for status in PART_STATUSES))
             if folder in CUTS.values():
                 yield typed_file(name)
     for model in models:
@@ -160,7 +160,7 @@ def keys_in(path: Path, detector: Detector) -> Iterator[tuple[str, int]]:
     """(kind, line) of each key in the beginning of a file, as text."""
     try:
         with path.open("rb") as file:
-            text = file.read(MOST_READ).decode("utf-8", "replace")
+            text = file.read(SEARCHED_BYTES).decode("utf-8", "replace")
     except OSError:
         return
     for hit in detector.hits(text):

@@ -25,7 +25,7 @@ R = TypeVar("R", bound=Record)
 
 
 @dataclass(frozen=True)
-class Line(Generic[R]):
+class ValidLine(Generic[R]):
     """A valid line."""
 
     number: int  # from 1
@@ -62,7 +62,7 @@ def schema_error_of(value: Any, record: type[Record]) -> SchemaError | None:
     return next(validator(record).iter_errors(value), None)
 
 
-def read_lines(root: Path, name: str, record: type[R], findings: Findings, unique: bool) -> Iterator[Line[R]]:
+def read_lines(root: Path, name: str, record: type[R], findings: Findings, unique: bool) -> Iterator[ValidLine[R]]:
     """The valid lines of a file, one at a time; a finding for each other line.
 
     While keys ascend, as a release writes them, only the last is remembered. From the first one on that does not, all
@@ -94,7 +94,7 @@ def keys_before(root: Path, name: str, record: type[R], number: int) -> set[Key]
     return keys
 
 
-def in_key_order(lines: Iterable[Line[R]], name: str, check: str, findings: Findings) -> Iterator[Line[R]]:
+def in_key_order(lines: Iterable[ValidLine[R]], name: str, check: str, findings: Findings) -> Iterator[ValidLine[R]]:
     """The lines, with a finding named `check` for each whose key comes before the previous one."""
     previous: Key | None = None
     for line in lines:
@@ -105,8 +105,8 @@ def in_key_order(lines: Iterable[Line[R]], name: str, check: str, findings: Find
 
 
 def of_known_records(
-    lines: Iterable[Line[R]], records: Container[Key], name: str, check: str, findings: Findings
-) -> Iterator[Line[R]]:
+    lines: Iterable[ValidLine[R]], records: Container[Key], name: str, check: str, findings: Findings
+) -> Iterator[ValidLine[R]]:
     """The lines of records in the master table; a finding named `check` for each other line."""
     for line in lines:
         if line.key in records:
@@ -159,7 +159,7 @@ def whole_lines(file: BinaryIO, name: str, findings: Findings) -> Iterator[bytes
         findings.add("json", name, f"cannot be read to its end: {error}")
 
 
-def read_line(name: str, number: int, raw: bytes, record: type[R], findings: Findings) -> Line[R] | None:
+def read_line(name: str, number: int, raw: bytes, record: type[R], findings: Findings) -> ValidLine[R] | None:
     """One line, or None with a finding. The JSON Schema and the record must agree on whether it is valid."""
     try:
         value: Any = json.loads(raw.decode("utf-8"))
@@ -188,4 +188,4 @@ def read_line(name: str, number: int, raw: bytes, record: type[R], findings: Fin
         return None
     if canonical_json(value).encode() != raw:
         findings.add("canonical", name, "is not in canonical JSON form, in which a release writes every line", number)
-    return Line(number, raw, value, parsed)
+    return ValidLine(number, raw, value, parsed)

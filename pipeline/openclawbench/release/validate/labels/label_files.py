@@ -10,10 +10,18 @@ import pyarrow.parquet as pq
 
 from openclawbench.records.release import LabelRow, PoolRow
 from openclawbench.records.tiers import REVIEW
-from openclawbench.release.labels.labels import CUTS, HOLD_OUT, LEFT_OUT_FILE, PARTS, POOL_FILE, SIDES, part_file
+from openclawbench.release.labels.labels import (
+    CUTS,
+    HOLD_OUT,
+    LEFT_OUT_FILE,
+    PART_STATUSES,
+    POOL_FILE,
+    SIDES,
+    part_file,
+)
 from openclawbench.release.labels.places import decided_status
 from openclawbench.release.record_key import Key
-from openclawbench.release.validate.files.lines import Line, read_lines
+from openclawbench.release.validate.files.lines import ValidLine, read_lines
 from openclawbench.release.validate.findings import Findings
 from openclawbench.release.validate.records.key_tables import KeyCounts, missing
 from openclawbench.release.validate.records.record_digest import RecordDigest, Records
@@ -62,7 +70,7 @@ def excluded(root: Path, folder: str, findings: Findings) -> Iterator[Key]:
     return (line.key for line in read_lines(root, f"{folder}{LEFT_OUT_FILE}", Exclusion, findings, unique=True))
 
 
-def check_row(name: str, line: Line[LabelRow], record: RecordDigest | None, cut: str, findings: Findings) -> None:
+def check_row(name: str, line: ValidLine[LabelRow], record: RecordDigest | None, cut: str, findings: Findings) -> None:
     """A label row repeats its record."""
     row = line.record
     if record is None:
@@ -141,18 +149,18 @@ def check_tasks(folder: str, tasks: dict[str, set[str]], findings: Findings) -> 
 def accepted_rows(root: Path, name: str) -> list["ParquetRows"]:
     """The accepted rows of a label file are also in a file of their own, which is loaded by default; so are those of
     the baseline."""
-    return [ParquetRows(root, part_file(name, status), LabelRow, status) for status in PARTS]
+    return [ParquetRows(root, part_file(name, status), LabelRow, status) for status in PART_STATUSES]
 
 
 def compare_rows(tables: list["ParquetRows"], row: LabelRow) -> None:
-    """Compare a row of a label file with the next of each Parquet file that owes it."""
+    """Compare a row of a label file with the next row of each Parquet file that must have it."""
     for table in tables:
         if table.status is None or table.status == row.label_status:
             table.compare(row)
 
 
 class ParquetRows:
-    """A Parquet file beside a JSONL file: it has the same rows, with the record's types; `status`: those of one
+    """The Parquet file of a JSONL file: it has the same rows, with the record's types; `status`: those of one
     label_status. It is read as the rows come, some at a time."""
 
     def __init__(self, root: Path, name: str, record: type[Keyed], status: str | None = None) -> None:

@@ -25,7 +25,7 @@ from openclawbench.records.release import Fingerprint, LabelBasis, Master, Recor
 from openclawbench.records.second_pass import PASS2, AnnotationPass2
 from openclawbench.release.record_key import Key, key_of
 from openclawbench.release.validate.compare import leaves, shown
-from openclawbench.release.validate.files.lines import Line
+from openclawbench.release.validate.files.lines import ValidLine
 from openclawbench.release.validate.findings import Findings
 from openclawbench.release.validate.recompute.rules_in_force import RulesInForce
 from openclawbench.release.validate.recompute.stages import FIRST_PASS, PARTIAL, StageRerun, writers
@@ -37,12 +37,16 @@ from openclawbench.tables.record import TRAJECTORY_KEY, Record
 from openclawbench.tables.schema import conform, from_columns, schema
 
 AT_ONCE = 128  # records that are recomputed together: bounds the memory
-LEAVES = 3  # places of a field that are named; the others are only counted
-CANNOT = (OpenClawBenchError, ValueError, LookupError, TypeError, ArithmeticError, AttributeError)
-CANNOT_POLARS = (pl.exceptions.PolarsError, pl.exceptions.PanicException, pa.ArrowException)
+PLACES_NAMED = 3  # places of a field that are named; the others are only counted
+RECOMPUTE_ERRORS = (OpenClawBenchError, ValueError, LookupError, TypeError, ArithmeticError, AttributeError)
+POLARS_ERRORS = (pl.exceptions.PolarsError, pl.exceptions.PanicException, pa.ArrowException)
 NOT_DERIVED = ("usage", "cost_usd", "request_ids")  # of provenance: they do not follow from released data
 WHOLE_TEXT = ("packet_sha256", "request_sha256", "compacted")  # cannot be recomputed from redacted texts
-GIVER = writers(FIRST_PASS) | {"schema_version": merge.name, "rules_version": merge.name, "stages": "decide_*"}
+WRITERS = writers(FIRST_PASS) | {
+    "schema_version": merge.name,
+    "rules_version": merge.name,
+    "stages": "decide_*",
+}
 REQUESTS: dict[str, type[Record]] = {"a": RequestA, "b1": RequestB1, "b2": RequestB2, "c": RequestC}
 DECISIONS: dict[str, type[Record]] = {"a": DecisionA, "b1": DecisionB1, "b2": DecisionB2, "c": DecisionC}
 
@@ -76,7 +80,7 @@ class RecordRecomputer:
         self.folder = f"{ROOT}/{model}"
         self.answers: dict[int, dict[str, Answers]] = answers_of(root, model, passes)
 
-    def check(self, lines: list[Line[Master]], index: Mapping[Key, RecordIndexRow]) -> None:
+    def check(self, lines: list[ValidLine[Master]], index: Mapping[Key, RecordIndexRow]) -> None:
         """Recompute some records and their answers, and compare them with the released ones. `index`: their rows."""
         self.index = index
         unique = {line.key: line for line in lines}
@@ -88,7 +92,7 @@ class RecordRecomputer:
         }
         self.recompute(list(unique.values()), answers)
 
-    def recompute(self, lines: list[Line[Master]], answers: dict[int, dict[str, Any]]) -> None:
+    def recompute(self, lines: list[ValidLine[Master]], answers: dict[int, dict[str, Any]]) -> None:
         """The same with the records' answers given. If the records fail together, each is recomputed alone."""
         rows = {
             number: {
@@ -99,7 +103,7 @@ class RecordRecomputer:
         rerun = StageRerun([line.value for line in lines], self.index, rows, self.in_force)
         try:
             rerun.run(self.passes)
-        except (*CANNOT, *CANNOT_POLARS) as error:
+        except (*RECOMPUTE_ERRORS, *POLARS_ERRORS) as error:
             if len(lines) > 1:
                 for line in lines:
                     self.recompute([line], answers)
@@ -113,7 +117,7 @@ class RecordRecomputer:
                 self.compare_answers(rerun, number, stage, answers[number][stage])
         self.keep(rerun)
 
-    def compare_records(self, lines: list[Line[Master]], rerun: StageRerun) -> None:
+    def compare_records(self, lines: list[ValidLine[Master]], rerun: StageRerun) -> None:
         """Compare every field of each record with the recomputed one."""
         merged = rerun.tables[Master].collect()
         for line, expected in zip(lines, merged.iter_rows(named=True), strict=True):
@@ -124,7 +128,7 @@ class RecordRecomputer:
             for name in NOT_DERIVED:
                 expected["provenance"][name] = released["provenance"][name]
             left_out = WHOLE_TEXT if self.is_redacted(line.key) else ()
-            for message in differences(released, expected, left_out, lambda column: GIVER.get(column, merge.name)):
+            for message in differences(released, expected, left_out, lambda column: WRITERS.get(column, merge.name)):
                 self.findings.add("derived", self.name, f"{line.key[1]}: {message}", line.number)
 
     def compare_answers(
@@ -202,8 +206,8 @@ def differences(
     left_out: tuple[str, ...],
     stage_of: Callable[[str], str],
 ) -> Iterator[str]:
-    """A sentence for each place that differs, at most LEAVES per field. `stage_of`: column -> the stage that gives
-    it."""
+    """A sentence for each place that differs, at most PLACES_NAMED per field. `stage_of`: column -> the stage that
+    gives it."""
     for name in sorted(released.keys() | expected.keys()):
         if name in left_out or released.get(name) == expected.get(name):
             continue
@@ -219,8 +223,8 @@ def differences(
         if not places and not left_out:
             places = [name]  # one is an empty list or object, the other null
             released_leaves[name], expected_leaves[name] = released.get(name), expected.get(name)
-        more = f" (and {len(places) - LEAVES} more places differ)" if len(places) > LEAVES else ""
-        for place in places[:LEAVES]:
+        more = f" (and {len(places) - PLACES_NAMED} more places differ)" if len(places) > PLACES_NAMED else ""
+        for place in places[:PLACES_NAMED]:
             stage = stage_of(place.rpartition("/")[2] if name == "provenance" else name)
             values = f"{shown(released_leaves.get(place))}; stage {stage} gives {shown(expected_leaves.get(place))}"
             yield f"{place} is {values}{more}"
@@ -231,7 +235,7 @@ def of_pass(record: type[Record], number: int) -> type[Record]:
     return record if number == 1 else PASS2[record]
 
 
-def basis_of(lines: list[Line[Master]], partial_trials: Container[Key]) -> pl.DataFrame:
+def basis_of(lines: list[ValidLine[Master]], partial_trials: Container[Key]) -> pl.DataFrame:
     """LabelBasis rows of released records. `partial_trials`: keys of the records whose index row says so."""
     kinds = schema(Master)
     masters = from_columns({name: [line.value[name] for line in lines] for name in kinds if name != "steps"}, kinds)

@@ -29,7 +29,7 @@ from openclawbench.release.record_key import Key, key_of
 from openclawbench.release.validate.compare import compare_file, shown
 from openclawbench.release.validate.files.lines import tolerant_rows
 from openclawbench.release.validate.findings import Findings
-from openclawbench.release.validate.recompute.fields import CANNOT, CANNOT_POLARS, Recomputed
+from openclawbench.release.validate.recompute.fields import POLARS_ERRORS, RECOMPUTE_ERRORS, Recomputed
 from openclawbench.release.validate.recompute.rules_in_force import RulesInForce
 from openclawbench.release.validate.records.record_index import Index
 from openclawbench.release.validate.records.spool import Spool
@@ -57,7 +57,7 @@ def check_cuts(
         rules = in_force.rules(ReleaseRules)
         assigned, certificates = split_corpus(slices_of(basis, index, derived), rules, basis.folder)
         expected = splits(pl.concat(assigned), certificates, rules)
-    except (*CANNOT, *CANNOT_POLARS) as error:
+    except (*RECOMPUTE_ERRORS, *POLARS_ERRORS) as error:
         cause = str(error).partition("\n")[0] or type(error).__name__
         findings.add("splits", SPLITS_FILE, f"cannot be recomputed: {cause}")
         return
@@ -72,7 +72,7 @@ def check_cuts(
 
 def slices_of(basis: Spool, index: Index, derived: Recomputed) -> list[tuple[pl.LazyFrame, pl.LazyFrame]]:
     """(LabelBasis, Fingerprint) of the records, some thousand at a time. A fingerprint is recomputed from released
-    texts, or stands in the index, of a redacted record."""
+    texts; that of a redacted record is in the index."""
     indexed, rows = Spool(basis.folder, "indexed"), (row for _, row in index.rows() if row.minhash is not None)
     while some := [row.model_dump() for row in islice((row for row in rows if row.redacted), ROWS_AT_ONCE)]:
         indexed.add(from_records(some, Fingerprint))

@@ -1,4 +1,4 @@
-"""statistics.json, STATISTICS.md and the pictures: computed again from the released files; their identities hold."""
+"""statistics.json, STATISTICS.md and the pictures: recomputed from the released files; their identities hold."""
 
 import io
 import json
@@ -34,7 +34,7 @@ from openclawbench.release.statistics.files import DATA, FOLDER, TEXT, drawn, pi
 from openclawbench.release.statistics.files import text as as_text
 from openclawbench.release.statistics.statistics import COLUMNS, identities, statistics
 from openclawbench.release.validate.compare import compare, read_json, too_large
-from openclawbench.release.validate.files.lines import Line
+from openclawbench.release.validate.files.lines import ValidLine
 from openclawbench.release.validate.findings import Findings
 from openclawbench.release.validate.recompute.card import BROKEN, check_text, settings
 from openclawbench.release.writer.jsonl_files import open_lines, released
@@ -46,7 +46,7 @@ from openclawbench.tables.schema import empty, from_columns, schema
 
 
 def check_statistics(root: Path, records: Iterable[pl.DataFrame], findings: Findings, pictures: bool = True) -> None:
-    """Every number, line and (where `pictures`) picture, beside what the files give. `records`: `columns_of` the
+    """Every number, line and (where `pictures`) picture, compared with what the files give. `records`: `columns_of` the
     released lines."""
     published = read_statistics(root, findings)
     if published is not None:
@@ -65,7 +65,7 @@ def check_statistics(root: Path, records: Iterable[pl.DataFrame], findings: Find
         check_pictures(root, report, rules, findings)
 
 
-def columns_of(lines: Sequence[Line[Master]]) -> pl.DataFrame:
+def columns_of(lines: Sequence[ValidLine[Master]]) -> pl.DataFrame:
     """The columns of some records that the statistics are computed from."""
     kinds = schema(Master)
     names = [name for name in kinds if name in (*BASE_COLUMNS, *COLUMNS, *COMPUTED_FROM)]
@@ -139,17 +139,17 @@ def check_identities(root: Path, published: dict[str, Any], findings: Findings) 
 
 
 def check_pictures(root: Path, report: Report, rules: PublishRules, findings: Findings) -> None:
-    """Each picture says which numbers it shows; drawn again by the same version of the same library, it is the same."""
-    owed = {}
+    """Each picture names the numbers that it shows; redrawn by the same version of the same library, it is equal."""
+    expected = {}
     for section in drawn(report):
         for kind in rules.statistics.pictures:
-            owed[picture_name(section, kind)] = (section, kind)
+            expected[picture_name(section, kind)] = (section, kind)
     for path in sorted((root / FOLDER).glob("*")):
-        if path.relative_to(root).as_posix() not in owed:
+        if path.relative_to(root).as_posix() not in expected:
             findings.add("pictures", path.relative_to(root).as_posix(), "belongs to no table of the statistics")
-    for name, (section, kind) in owed.items():
+    for name, (section, kind) in expected.items():
         if not (root / name).is_file():
-            findings.add("file_missing", name, "a release owes this file")
+            findings.add("file_missing", name, "is missing: every release has this file")
             continue
         findings.checked["pictures"] += 1
         content = (root / name).read_bytes()

@@ -10,7 +10,13 @@ from pydantic import ValidationError
 from openclawbench.records.release import StageRaw
 from openclawbench.release.record_key import Key, key_of
 from openclawbench.release.validate.compare import too_large
-from openclawbench.release.validate.files.lines import Line, in_key_order, of_known_records, read_lines, tolerant_lines
+from openclawbench.release.validate.files.lines import (
+    ValidLine,
+    in_key_order,
+    of_known_records,
+    read_lines,
+    tolerant_lines,
+)
 from openclawbench.release.validate.findings import Findings
 from openclawbench.release.validate.records.key_tables import KeyCounts
 from openclawbench.release.validate.records.record_digest import Records
@@ -19,7 +25,7 @@ from openclawbench.release.writer.render import ROOT, STAGES, stage_raw_file
 
 def deciding_answers(
     root: Path, name: str, stage: str, records: Records, answered: KeyCounts, check: str, findings: Findings
-) -> Iterator[Line[StageRaw]]:
+) -> Iterator[ValidLine[StageRaw]]:
     """The answers in a file that decide the label of a record; findings are named `check`. `answered` gets their
     keys."""
     lines = in_key_order(read_lines(root, name, StageRaw, findings, unique=False), name, check, findings)

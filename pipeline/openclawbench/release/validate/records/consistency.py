@@ -89,7 +89,7 @@ def steps(row: Master) -> Iterator[Problem]:
     for name, count in counted.items():
         if getattr(row.trace_summary, name) != count:
             stated = getattr(row.trace_summary, name)
-            yield "steps", f"trace_summary.{name} is {stated}, {count} of them stand in the record"
+            yield "steps", f"trace_summary.{name} is {stated}, but the record has {count}"
     effects = sum(step.side_effect for step in row.steps)
     if row.risk_signals.num_side_effect_steps != effects:
         yield "steps", f"num_side_effect_steps is {row.risk_signals.num_side_effect_steps}, {effects} steps have one"

@@ -17,7 +17,7 @@ COLUMNS = "model TEXT, id TEXT, content BLOB, PRIMARY KEY (model, id)"
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[sqlite3.Connection]:
+def open_database(path: Path) -> Iterator[sqlite3.Connection]:
     """A database that need not outlive this validation: nothing is synced, nothing can be rolled back."""
     with closing(sqlite3.connect(path)) as connection:
         for setting in (
@@ -93,13 +93,13 @@ class KeyCounts(KeyTable[int]):
         return counts
 
     def add(self, key: Key) -> int:
-        """Count a key once more; how often it was counted before."""
+        """Count a key, and return how often it was counted before."""
         before = self.get(key, 0)
         self[key] = before + 1
         return before
 
     def update(self, keys: Iterable[Key]) -> None:
-        """Count each of these keys once more."""
+        """Count each of these keys."""
         for key in keys:
             self.add(key)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from openclawbench.records.release import Master, PositiveStructured
 from openclawbench.records.tiers import STATUS_OF
 from openclawbench.release.record_key import Key
-from openclawbench.release.validate.files.lines import Line, in_key_order, raw_lines, read_line, read_lines
+from openclawbench.release.validate.files.lines import ValidLine, in_key_order, raw_lines, read_line, read_lines
 from openclawbench.release.validate.findings import Findings
 from openclawbench.release.validate.recompute.fields import AT_ONCE, RecordRecomputer, basis_of
 from openclawbench.release.validate.recompute.statistics import columns_of
@@ -74,7 +74,7 @@ class LinePlaces:
         return key if key is not None and records[key].digest == digest else None
 
 
-def check_master(root: Path, name: str, model: str, findings: Findings) -> Iterator[Line[Master]]:
+def check_master(root: Path, name: str, model: str, findings: Findings) -> Iterator[ValidLine[Master]]:
     """Every line of the master table."""
     taxonomy, rules = Taxonomy.load(), CheckRules.load()
     for line in in_key_order(read_lines(root, name, Master, findings, unique=True), name, "tables", findings):

@@ -10,7 +10,7 @@ import msgspec
 from openclawbench.base.canonical_json import canonical_json
 from openclawbench.records.release import Master, PositiveStructured
 from openclawbench.records.tiers import STATUS_OF
-from openclawbench.release.validate.files.lines import Line
+from openclawbench.release.validate.files.lines import ValidLine
 from openclawbench.release.validate.records.key_tables import KeyTable
 from openclawbench.release.writer.render import POSITIVES_FILES
 
@@ -41,7 +41,7 @@ def records_in(connection: sqlite3.Connection) -> Records:
     )
 
 
-def digest_record(line: Line[Master], basis: dict[str, Any]) -> RecordDigest:
+def digest_record(line: ValidLine[Master], basis: dict[str, Any]) -> RecordDigest:
     """The digest of a record's line. `basis`: its LabelBasis row."""
     row, value = line.record, line.value
     is_positive = bool(row.is_anomalous) and STATUS_OF.get(row.quality_tier) in POSITIVES_FILES

@@ -20,13 +20,13 @@ class Spool:
         self.ranges: dict[Path, tuple[Key, Key]] = {}
 
     def add(self, frame: pl.DataFrame) -> None:
-        """Some more rows."""
+        """Add rows."""
         self.waiting.append(frame)
         if sum(frame.height for frame in self.waiting) >= ROWS:
             self.flush()
 
     def flush(self) -> None:
-        """Write the rows that wait."""
+        """Write the waiting rows."""
         if self.waiting:
             path = self.folder / f"{self.name}-{len(self.files)}.parquet"
             pl.concat(self.waiting).write_parquet(path, compression="lz4")
