@@ -2,7 +2,8 @@
 
 import io
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,8 @@ from openclawbench.reports.section import Report, Section
 from openclawbench.tables.record import Keyed
 from openclawbench.tables.schema import empty, from_columns, schema
 
+ROWS_AT_ONCE = 16_384  # of a file of labels
+
 
 def check_statistics(root: Path, records: Iterable[pl.DataFrame], findings: Findings, pictures: bool = True) -> None:
     """Every number, line and (where `pictures`) picture, compared with what the files give. `records`: `columns_of` the
@@ -76,22 +79,24 @@ def columns_of(lines: Sequence[ValidLine[Master]]) -> pl.DataFrame:
 def corpus_of_lines(root: Path, records: Iterable[pl.DataFrame]) -> Corpus:
     """The corpus for the statistics, from the JSONL files only; the writer reads Parquet."""
     labels = [
-        label_columns(jsonl(root / f"{folder}silver_{side}_labels.jsonl", LabelRow), cut, side)
+        label_columns(rows, cut, side)
         for cut, folder in CUTS.items()
         for side in SIDES
+        for rows in jsonl(root / f"{folder}silver_{side}_labels.jsonl", LabelRow)
     ]
-    pool = jsonl(root / POOL_FILE, PoolRow)
+    pool = pl.concat(jsonl(root / POOL_FILE, PoolRow))
     human = None
     if released(root / HUMAN_FILE):
-        human = jsonl(root / HUMAN_FILE, HumanAudited).select(HUMAN_COLUMNS)
+        human = pl.concat(jsonl(root / HUMAN_FILE, HumanAudited)).select(HUMAN_COLUMNS)
     return Corpus(*corpus_records(records, COLUMNS), pl.concat(labels), pool, both_sure(root), human)
 
 
-def jsonl(path: Path, record: type[Keyed]) -> pl.DataFrame:
-    """The rows of a JSONL file of plain values."""
+def jsonl(path: Path, record: type[Keyed]) -> Iterator[pl.DataFrame]:
+    """The rows of a JSONL file of plain values, some thousand at a time; first a table without rows."""
+    yield empty(record)
     with open_lines(path) as file:
-        content = file.read()
-    return pl.read_ndjson(content, schema=schema(record)) if content else empty(record)
+        while lines := list(islice(file, ROWS_AT_ONCE)):
+            yield pl.read_ndjson(b"".join(lines), schema=schema(record))
 
 
 def read_statistics(root: Path, findings: Findings) -> dict[str, Any] | None:
