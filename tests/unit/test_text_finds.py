@@ -165,3 +165,11 @@ def test_a_line_that_is_no_record_is_searched_all_the_same() -> None:
     broken = [f'{{"a":"{SECRETS["email"]}', f'["{SECRETS["email"]}"]', f'"{SECRETS["email"]}"']
     frame = pl.DataFrame({"line": broken, "file": "f", "number": [1, 2, 3]})
     assert [find.line for find in finds_of(frame, DETECTOR)] == [1, 2, 3]
+
+
+def test_half_a_character_in_a_text_does_not_end_the_search() -> None:
+    text = json.dumps({"source_model": "m", "trajectory_id": "t", "text": f"\ud83d mail {SECRETS['email']}"})
+    table = pl.DataFrame({"line": [text], "file": ["f"], "number": [1]})
+    assert [(find.kind, find.excerpt) for find in finds_of(table, DETECTOR)] == [
+        ("email", f"? mail …({len(SECRETS['email'])} characters)")
+    ]

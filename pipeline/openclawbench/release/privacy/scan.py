@@ -149,7 +149,11 @@ def finds_of(frame: pl.DataFrame, detector: Detector) -> Iterator[TextFind]:
         worth = looks.select(pl.any_horizontal(pl.all())).to_series()
         lines, looks = some.filter(worth), looks.filter(worth)
         values = [parsed(line) for line in lines["line"]]
-        texts = [(number, *text) for number, value in enumerate(values) for text in texts_of(opened(value))]
+        texts = [
+            (number, place, step_id, encodable(text))
+            for number, value in enumerate(values)
+            for place, step_id, text in texts_of(opened(value))
+        ]
         for at, finders in detector.suspects(texts, looks):
             number, place, step_id, text = texts[at]
             file, line = lines.item(number, "file"), lines.item(number, "number")
@@ -207,6 +211,11 @@ def add_texts(value: Any, place: str, step_id: int | None, texts: list[tuple[str
         for number, item in enumerate(value):
             if isinstance(item, WITH_TEXTS):
                 add_texts(item, f"{place}[{number}]", step_id, texts)
+
+
+def encodable(text: str) -> str:
+    """The text with each half of a character, which no column can hold, as a question mark."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
 def excerpt(text: str, hits: list[Hit], number: int) -> str:
