@@ -10,6 +10,7 @@ from test_privacy_forms import EVERY, filled
 
 from openclawbench.base.canonical_json import canonical_json
 from openclawbench.records.release import ReleaseLine
+from openclawbench.release.privacy import scan
 from openclawbench.release.privacy.detect import Detector
 from openclawbench.release.privacy.publishing import Redaction, Row, Scanned
 from openclawbench.release.privacy.rules import PrivacyRules
@@ -173,3 +174,16 @@ def test_half_a_character_in_a_text_does_not_end_the_search() -> None:
     assert [(find.kind, find.excerpt) for find in finds_of(table, DETECTOR)] == [
         ("email", f"? mail …({len(SECRETS['email'])} characters)")
     ]
+
+
+def test_long_lines_are_searched_few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = [json.dumps(line(f"{number} {SECRETS['email']}")) for number in range(7)]
+    table = pl.DataFrame({"line": texts, "file": "f", "number": range(7)})
+    whole, heights = [*finds_of(table, DETECTOR)], list[int]()
+    search = DETECTOR.worth_a_look
+    monkeypatch.setattr(scan, "BYTES_AT_ONCE", 3 * len(texts[0]))
+    monkeypatch.setattr(DETECTOR, "worth_a_look", lambda lines: heights.append(len(lines)) or search(lines))
+    assert [*finds_of(table, DETECTOR)] == whole
+    assert [find.line for find in whole] == [*range(7)]
+    assert heights == [3, 3, 1]
+    assert [*finds_of(table.clear(), DETECTOR)] == []
