@@ -17,7 +17,7 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 
-from openclawbench.release.privacy.detect import Detector, Hit, may_hit
+from openclawbench.release.privacy.detect import Detector, Hit, blanked, may_hit
 from openclawbench.release.privacy.rules import ACTIONS, GROUPS, PrivacyRules
 
 FORMS = tomllib.loads((Path(__file__).parent / "privacy_forms.toml").read_text(encoding="utf-8"))
@@ -138,7 +138,8 @@ def parts(*choices: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
 
 
 GAP = st.sampled_from(["", " ", "\t", "\n", "  ", " \n"])
-QUOTE = st.sampled_from(["", '"', "'", ' "', "\n'"])
+QUOTE = st.sampled_from(["", '"', "'", ' "', "\n'", '\\"', "\\'", '\\\\\\"'])  # also of JSON inside a text
+ASSIGNS = st.sampled_from(["=", ":", "=>", ":="])
 NEAR = {
     "named_password": parts(
         st.sampled_from(["password", "Passwd", "PASSPHRASE", "Passwort", "pwd", "pass", "--password"]),
@@ -152,6 +153,25 @@ NEAR = {
         st.sampled_from(["", " ", "-"]),
         st.sampled_from(["", "5678", "23456"]),
     ),
+    "named_secret": parts(
+        st.sampled_from(["DB_SECRET", "api_key", "privateKey", "Token", "credential"]),
+        *(QUOTE, GAP, ASSIGNS, GAP, QUOTE),
+        st.just("zk4Rt9Wm2Xq7Lb5Vn8Cs3"),
+    ),
+    "authorization_header": parts(
+        st.sampled_from(["X-Api-Key", "authorization"]),
+        *(QUOTE, GAP, ASSIGNS, GAP, QUOTE),
+        st.just("zk4Rt9Wm2Xq7Lb5Vn8C"),
+    ),
+    "basic_authorization": parts(
+        st.just("Authorization"), *(QUOTE, GAP, ASSIGNS, GAP, QUOTE), st.just("Basic YWRhOnRyMHViNGRvcg==")
+    ),
+    "docker_auth": st.sampled_from(['"auth":"', '"auth": "', '\\"auth\\": \\"']).map('{}YWRhOnRyMHViNGRvcg=="'.format),
+    "gateway_token": parts(st.just("token"), *(QUOTE, GAP, GAP, QUOTE), st.just("0f9e8d7c6b5a4321" * 3)),
+    "wallet_key": parts(st.just("private_key"), *(QUOTE, GAP, ASSIGNS, GAP, QUOTE), st.just("0f9e8d7c6b5a4321" * 4)),
+    "session_cookie": parts(
+        st.just("Set-Cookie"), *(QUOTE, GAP, ASSIGNS, GAP), st.just("session=zk4Rt9Wm2Xq7Lb5Vn8Cs3")
+    ),
 }
 
 
@@ -160,8 +180,16 @@ NEAR = {
 @given(data=st.data())
 def test_a_filter_passes_whatever_its_pattern_matches(kind: str, data: st.DataObject) -> None:
     text = data.draw(NEAR[kind])
+    plain = blanked(text)
     for finder in detector().finders:
-        if finder.rule.kind == kind and finder.pattern and finder.pattern.search(text):
-            assert finder.may_hit(text), text
-            for line in (text, json.dumps({"text": text})):
+        if finder.rule.kind == kind and finder.pattern and finder.pattern.search(plain):
+            assert finder.may_hit(plain), text
+            for line in (plain, json.dumps({"text": text})):
                 assert pl.DataFrame({"line": [line]}).select(may_hit(finder.rule, pl.col("line"))).item(), line
+
+
+def test_a_key_in_json_inside_a_command_is_found() -> None:
+    secret = "a1b2c3d4e5f6a7b8" + "c9d0a1b2c3d4e5f6"
+    text = f'curl -d "{{\\"api_key\\":\\"{secret}\\"}}" https://host'
+    (hit,) = detector().hits(text)
+    assert (hit.kind, text[hit.start : hit.end]) == ("named_secret", secret)

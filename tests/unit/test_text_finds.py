@@ -10,6 +10,7 @@ from test_privacy_forms import EVERY, filled
 
 from openclawbench.base.canonical_json import canonical_json
 from openclawbench.records.release import ReleaseLine
+from openclawbench.release.privacy import scan
 from openclawbench.release.privacy.detect import Detector
 from openclawbench.release.privacy.publishing import Redaction, Row, Scanned
 from openclawbench.release.privacy.rules import PrivacyRules
@@ -165,3 +166,24 @@ def test_a_line_that_is_no_record_is_searched_all_the_same() -> None:
     broken = [f'{{"a":"{SECRETS["email"]}', f'["{SECRETS["email"]}"]', f'"{SECRETS["email"]}"']
     frame = pl.DataFrame({"line": broken, "file": "f", "number": [1, 2, 3]})
     assert [find.line for find in finds_of(frame, DETECTOR)] == [1, 2, 3]
+
+
+def test_half_a_character_in_a_text_does_not_end_the_search() -> None:
+    text = json.dumps({"source_model": "m", "trajectory_id": "t", "text": f"\ud83d mail {SECRETS['email']}"})
+    table = pl.DataFrame({"line": [text], "file": ["f"], "number": [1]})
+    assert [(find.kind, find.excerpt) for find in finds_of(table, DETECTOR)] == [
+        ("email", f"? mail …({len(SECRETS['email'])} characters)")
+    ]
+
+
+def test_long_lines_are_searched_few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = [json.dumps(line(f"{number} {SECRETS['email']}")) for number in range(7)]
+    table = pl.DataFrame({"line": texts, "file": "f", "number": range(7)})
+    whole, heights = [*finds_of(table, DETECTOR)], list[int]()
+    search = DETECTOR.worth_a_look
+    monkeypatch.setattr(scan, "BYTES_AT_ONCE", 3 * len(texts[0]))
+    monkeypatch.setattr(DETECTOR, "worth_a_look", lambda lines: heights.append(len(lines)) or search(lines))
+    assert [*finds_of(table, DETECTOR)] == whole
+    assert [find.line for find in whole] == [*range(7)]
+    assert heights == [3, 3, 1]
+    assert [*finds_of(table.clear(), DETECTOR)] == []

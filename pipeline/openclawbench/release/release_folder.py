@@ -4,21 +4,22 @@ import json
 from pathlib import Path
 
 from openclawbench.errors import UsageError
+from openclawbench.records.datapackage import DataPackage
 from openclawbench.release.writer.render import ROOT
 
-PACKAGE, NAME = "datapackage.json", "openclawbench"
+PACKAGE = "datapackage.json"
 
 
 def is_release(root: Path) -> bool:
-    """True for a folder with the files of source models, or whose data package is one of a release: without any record
-    there are no such files."""
+    """True for a folder with the files of source models, or whose data package has the fields of a release's: without
+    any record there are no such files."""
     if (root / ROOT).is_dir():
         return True
     try:
         package = json.loads((root / PACKAGE).read_bytes())
     except (OSError, ValueError, RecursionError):
         return False
-    return isinstance(package, dict) and package.get("name") == NAME
+    return isinstance(package, dict) and package.keys() >= DataPackage.model_fields.keys()  # its name is a setting
 
 
 def refuse_other_folder(root: Path) -> None:

@@ -19,6 +19,7 @@ Kind = tuple[str, str]  # group and kind of a find
 Where = tuple[str, int | None, str, str, int | None, str]  # the fields of TextFind up to `place`
 WITH_TEXTS = (str, dict, list)  # kinds of plain data that texts are, or are in
 LINES_AT_ONCE = 1024  # that are searched together: fewer compile the patterns too often, more need memory
+BYTES_AT_ONCE = 32_000_000  # of long lines, about: texts, plain data and columns take several times as much
 AROUND = 24  # characters shown before and after a find
 # Fields of a released line, at any depth, that join records with one another and with their inputs.
 NAMES = (
@@ -144,12 +145,17 @@ def scan_inputs(inputs: Iterable[pl.DataFrame], detector: Detector, scan: TextSc
 
 def finds_of(frame: pl.DataFrame, detector: Detector) -> Iterator[TextFind]:
     """Finds in the columns line (JSON text), file, number (of the line, or null)."""
-    for some in frame.iter_slices(LINES_AT_ONCE):
+    bytes_of_a_line = int(frame["line"].str.len_bytes().sum()) // max(1, frame.height)
+    for some in frame.iter_slices(max(1, min(LINES_AT_ONCE, BYTES_AT_ONCE // max(1, bytes_of_a_line)))):
         looks = detector.worth_a_look(some["line"])
         worth = looks.select(pl.any_horizontal(pl.all())).to_series()
         lines, looks = some.filter(worth), looks.filter(worth)
         values = [parsed(line) for line in lines["line"]]
-        texts = [(number, *text) for number, value in enumerate(values) for text in texts_of(opened(value))]
+        texts = [
+            (number, place, step_id, encodable(text))
+            for number, value in enumerate(values)
+            for place, step_id, text in texts_of(opened(value))
+        ]
         for at, finders in detector.suspects(texts, looks):
             number, place, step_id, text = texts[at]
             file, line = lines.item(number, "file"), lines.item(number, "number")
@@ -207,6 +213,11 @@ def add_texts(value: Any, place: str, step_id: int | None, texts: list[tuple[str
         for number, item in enumerate(value):
             if isinstance(item, WITH_TEXTS):
                 add_texts(item, f"{place}[{number}]", step_id, texts)
+
+
+def encodable(text: str) -> str:
+    """The text with each half of a character, which no column can hold, as a question mark."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
 def excerpt(text: str, hits: list[Hit], number: int) -> str:

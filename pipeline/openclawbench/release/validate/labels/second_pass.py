@@ -105,14 +105,16 @@ def check_both(root: Path, records: Records, sure: KeyCounts, findings: Findings
     rows: KeyTable[LabelRow] = KeyTable(
         records.connection, "both_rows", lambda row: row.model_dump_json().encode(), LabelRow.model_validate_json
     )
+    typed = ParquetRows(root, typed_file(BOTH_FILE), LabelRow)
     for line in read_lines(root, BOTH_FILE, LabelRow, findings, unique=True):
         rows[line.key] = line.record
+        typed.compare(line.record)
         check_row(BOTH_FILE, line, records.get(line.key), "both", findings)
         if line.key not in sure or line.key in left_out:
             findings.add(
                 "second_pass", BOTH_FILE, f"{line.key[1]}: it does not have high confidence in both passes", line.number
             )
-    check_parquet(root, typed_file(BOTH_FILE), (row for _, row in rows.rows()), findings)
+    typed.finish(findings)
     for folder in CUTS.values():
         for side in SIDES:
             lines = read_lines(root, f"{folder}silver_{side}_labels.jsonl", LabelRow, Findings(), unique=True)
