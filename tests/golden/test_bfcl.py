@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from openclawbench.intake.intake import take_in
-from openclawbench.intake.oracles.bfcl import counted
+from openclawbench.intake.oracles.bfcl import compare_counts
 from openclawbench.intake.oracles.bfcl_lines import BfclFailure, BfclResult, ResultFile, ScoreFile
 
 CALLS, TEXT = "scripted-calls", "scripted-text"
@@ -374,7 +374,7 @@ def test_a_pass_is_only_ever_what_the_header_confirms(passed: list[bool], off: i
     results = ResultFile([BfclResult(line, one, None, {}) for line, one in enumerate(verdicts, 1)])
     failures = [BfclFailure(line, one, None, None) for line, one in enumerate(v for v in verdicts if not verdicts[v])]
     scores = ScoreFile(None, correct + off, len(verdicts), failures)
-    assert (counted(results, scores, "score")[0] == "scored") == (off == 0)
+    assert (compare_counts(results, scores, "score")[0] == "scored") == (off == 0)
 
 
 @pytest.mark.parametrize(("answer", "verdict"), [(None, "scored"), ([{"other": "{}"}], "unscorable")])
