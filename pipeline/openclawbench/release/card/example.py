@@ -68,14 +68,15 @@ def choose(root: Path) -> tuple[str, str] | None:
     """Key of the example; null if the release has no records."""
     wanted = [*TRAJECTORY_KEY, "num_steps", "is_anomalous", "label_status"]
     files = [path for model in models_of(root) for path in shards_of(root, f"{ROOT}/{model}/{MASTER_FILE}")]
-    tables = [pl.scan_parquet(path, glob=False).select(wanted) for path in files]
-    statuses = [table.select(pl.col("label_status").unique()).collect(engine="streaming") for table in tables]
+    scans = (pl.scan_parquet(path, glob=False) for path in files)  # one at a time: each holds the footer of its file
+    statuses = [scan.select(pl.col("label_status").unique()).collect(engine="streaming") for scan in scans]
     if not any(rows.height for rows in statuses):
         return None
     status = main_status(pl.concat(statuses).to_series())
     good = pl.col("is_anomalous").fill_null(False) & (pl.col("label_status") == status)
     order = [~good, pl.col("num_steps"), *map(pl.col, TRAJECTORY_KEY)]
-    firsts = [table.bottom_k(1, by=order).collect(engine="streaming") for table in tables]
+    scans = (pl.scan_parquet(path, glob=False).select(wanted) for path in files)
+    firsts = [scan.bottom_k(1, by=order).collect(engine="streaming") for scan in scans]
     first = pl.concat(firsts).sort(order).row(0, named=True)
     return first["source_model"], first["trajectory_id"]
 

@@ -32,6 +32,7 @@ def facts(root: Path) -> Facts:
     models = models_of(root)
     sections = read(root / STATISTICS_FILE)["sections"]
     records = master(root, models)
+    pool = pl.read_parquet(root / typed_file(POOL_FILE), glob=False, columns=["slice_label"])
     return {
         "corpus": read(root / SUMMARY),
         "gap": sections["corrected_gap"]["facts"],
@@ -40,7 +41,7 @@ def facts(root: Path) -> Facts:
         "labels": [label_row(root, cut, side) for cut in CUTS for side in SIDES],
         "leakage": {cut: read(root / SPLITS_FILE)["cuts"][cut] for cut in CUTS},
         "left_out": {cut: left_out(root / f"{folder}label_exclusions.jsonl") for cut, folder in CUTS.items()},
-        "pool": counts(pl.read_parquet(root / typed_file(POOL_FILE), glob=False)["slice_label"]),
+        "pool": counts(pool["slice_label"]),
         "made_by": {name: sums_of(records, name) for name in MADE_BY},
         "human": human_counts(root),
         "judges": read(root / PACKAGE)["provenance"]["judges"],
@@ -53,6 +54,7 @@ def facts(root: Path) -> Facts:
 
 
 SAID = pl.col("provenance")
+NO_ROWS = {"rows": 0, "is_anomalous": 0, "scoreable": 0}  # of a label_status that a file lacks
 COUNTED = {"records": pl.Int64, "steps": pl.Int64, "first": pl.String, "last": pl.String}
 MADE_BY: dict[str, pl.Expr] = {
     **{name: SAID.struct[name] for name in ("judge", "judge_model")},
@@ -91,17 +93,20 @@ def model_row(root: Path, model: str, records: pl.DataFrame) -> Facts:
 
 def label_row(root: Path, cut: str, side: str) -> Facts:
     """Counts of one label file."""
-    rows = pl.read_parquet(root / f"{CUTS[cut]}silver_{side}_labels.parquet", glob=False)
-    by_status = {name: rows.filter(pl.col("label_status") == name) for name in (ACCEPTED, BASELINE, NEEDS_REVIEW)}
+    path = root / f"{CUTS[cut]}silver_{side}_labels.parquet"
+    sums = pl.len().alias("rows"), pl.col("is_anomalous").sum(), pl.col("scoreable").sum()
+    counted = pl.scan_parquet(path, glob=False).group_by("label_status").agg(*sums).collect(engine="streaming")
+    by_status = {row["label_status"]: row for row in counted.iter_rows(named=True)}
+    accepted, baseline, review = (by_status.get(name, NO_ROWS) for name in (ACCEPTED, BASELINE, NEEDS_REVIEW))
     return {
         "cut": cut,
         "side": side,
-        ACCEPTED: by_status[ACCEPTED].height,
-        "anomalous": by_status[ACCEPTED]["is_anomalous"].sum(),
-        "scoreable": by_status[ACCEPTED]["scoreable"].sum(),
-        BASELINE: by_status[BASELINE].height,
-        "baseline_anomalous": by_status[BASELINE]["is_anomalous"].sum(),
-        NEEDS_REVIEW: by_status[NEEDS_REVIEW].height,
+        ACCEPTED: accepted["rows"],
+        "anomalous": accepted["is_anomalous"],
+        "scoreable": accepted["scoreable"],
+        BASELINE: baseline["rows"],
+        "baseline_anomalous": baseline["is_anomalous"],
+        NEEDS_REVIEW: review["rows"],
     }
 
 
