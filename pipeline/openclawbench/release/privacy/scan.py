@@ -18,8 +18,8 @@ KEPT = 10_000  # finds of a group that are kept whole; the others are counted
 Kind = tuple[str, str]  # group and kind of a find
 Where = tuple[str, int | None, str, str, int | None, str]  # the fields of TextFind up to `place`
 WITH_TEXTS = (str, dict, list)  # kinds of plain data that texts are, or are in
-LINES_AT_ONCE = 1024  # that are searched together: fewer compile the patterns too often, more need memory
-BYTES_AT_ONCE = 32_000_000  # of long lines, about: texts, plain data and columns take several times as much
+LINES_AT_ONCE = 512  # that are searched together: fewer compile the patterns too often, more need memory
+BYTES_AT_ONCE = 8_000_000  # of long lines, about: texts, plain data and columns take several times as much
 AROUND = 24  # characters shown before and after a find
 # Fields of a released line, at any depth, that join records with one another and with their inputs.
 NAMES = (
