@@ -145,8 +145,8 @@ def test_what_the_endpoint_allows_is_cut_evenly_too() -> None:
 
 def test_limits_are_cut_evenly() -> None:
     asking = AskingSettings(concurrency=8, rpm=90.0, tpm=9000.0, budget_usd=10.0, budget_tokens=1000)
-    found = share_of_limits(asking, ShardSelection(1, 3), (4.0, 100))
-    assert (found.concurrency, found.rpm, found.tpm, found.budget_usd, found.budget_tokens) == (
+    limits = share_of_limits(asking, ShardSelection(1, 3), (4.0, 100))
+    assert (limits.concurrency, limits.rpm, limits.tpm, limits.budget_usd, limits.budget_tokens) == (
         2,
         30.0,
         3000.0,

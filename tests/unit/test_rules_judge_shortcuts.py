@@ -181,8 +181,8 @@ def test_sources_read_no_further_than_a_known_number() -> None:
 
 
 def test_a_report_of_many_values_cites_the_first_of_them() -> None:
-    told = ", ".join(str(7391 + 131 * number) for number in range(40))
-    given_session = evidence(read("list.txt", "Nothing to see"), reply(f"The counts are {told}."), user="Report.")
+    figures = ", ".join(str(7391 + 131 * number) for number in range(40))
+    given_session = evidence(read("list.txt", "Nothing to see"), reply(f"The counts are {figures}."), user="Report.")
     (trigger,) = (trigger for trigger in find(given_session) if trigger.mechanism == "value_of_no_source")
     assert [quote.quote for quote in trigger.evidence] == ["7391", "7522", "7653"]
 

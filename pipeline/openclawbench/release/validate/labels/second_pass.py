@@ -11,7 +11,7 @@ from openclawbench.records.tiers import STATUS_OF
 from openclawbench.release.labels.labels import CUTS, SIDES
 from openclawbench.release.validate.files.lines import read_lines
 from openclawbench.release.validate.findings import Findings
-from openclawbench.release.validate.labels.label_files import Exclusion, ParquetRows, check_row
+from openclawbench.release.validate.labels.label_files import ParquetRows, check_row, excluded
 from openclawbench.release.validate.records.answers import deciding_answers
 from openclawbench.release.validate.records.key_tables import KeyCounts, KeyTable, missing
 from openclawbench.release.validate.records.record_digest import Records
@@ -100,8 +100,7 @@ def text_or_none(content: bytes) -> str | None:
 def check_both(root: Path, records: Records, sure: KeyCounts, findings: Findings) -> None:
     """Label rows of the records with high confidence in both passes, except those left out of the label files."""
     left_out = KeyCounts(records.connection, "left_out")
-    exclusions = read_lines(root, f"{CUTS['paper_cut']}label_exclusions.jsonl", Exclusion, Findings(), unique=True)
-    left_out.update(line.key for line in exclusions)
+    left_out.update(excluded(root, CUTS["paper_cut"], Findings()))
     rows: KeyTable[LabelRow] = KeyTable(
         records.connection, "both_rows", lambda row: row.model_dump_json().encode(), LabelRow.model_validate_json
     )

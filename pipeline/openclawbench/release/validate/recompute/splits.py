@@ -169,24 +169,24 @@ def equal_rows(path: Path, parts: Iterable[pl.DataFrame]) -> int | None:
 
 def check_reference(root: Path, assigned: list[pl.LazyFrame], derived: Recomputed, findings: Findings) -> None:
     """Compare the labels of the second pass, and the label rows with high confidence in both passes."""
-    rows = partial(second_labels, assigned, derived.second)
+    references = Spool(derived.second.folder, "references")
+    for some in assigned:
+        annotations = derived.second.of_records(some, empty(AnnotationPass2))
+        labels_of_slice = reference(annotations, some).collect()
+        if labels_of_slice.height:
+            references.add(labels_of_slice.select(list(ReferenceLabel.model_fields)))
+    references.flush()
+    rows = partial(map, partial(pl.read_parquet, glob=False), references.files)
     compare_label_rows(root, REFERENCE_FILE, rows, partial(in_second_pass, rows, "in the second pass"), findings)
-    sure = partial(labels_of_both, assigned, derived.second)
+    sure = partial(labels_of_both, assigned, references)
     not_sure = partial(in_second_pass, rows, "not of high confidence in both passes")
     compare_label_rows(root, BOTH_FILE, sure, not_sure, findings)
 
 
-def second_labels(assigned: Iterable[pl.LazyFrame], second: Spool) -> Iterator[pl.DataFrame]:
-    """Rows of ReferenceLabel, slice by slice. `second`: AnnotationPass2 of all records."""
+def labels_of_both(assigned: Iterable[pl.LazyFrame], references: Spool) -> Iterator[pl.DataFrame]:
+    """The label rows with high confidence in both passes, slice by slice. `references`: rows of ReferenceLabel."""
     for some in assigned:
-        annotations = second.of_records(some, empty(AnnotationPass2))
-        yield reference(annotations, some).collect().select(list(ReferenceLabel.model_fields))
-
-
-def labels_of_both(assigned: Iterable[pl.LazyFrame], second: Spool) -> Iterator[pl.DataFrame]:
-    """The label rows with high confidence in both passes, slice by slice."""
-    for some, references in zip(assigned, second_labels(assigned, second), strict=True):
-        sure = references.lazy().filter("both_high_confidence")
+        sure = references.of_records(some, empty(ReferenceLabel)).filter("both_high_confidence")
         in_paper_cut = some.filter(pl.col("paper_cut").is_not_null())
         yield labels(in_paper_cut.join(sure, on=TRAJECTORY_KEY, how="semi", maintain_order="left").collect())
 
