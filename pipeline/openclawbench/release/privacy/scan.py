@@ -138,9 +138,8 @@ def scan_inputs(inputs: Iterable[pl.DataFrame], detector: Detector, scan: TextSc
         looks = detector.worth_a_look(frame["path"].str.replace_all("/", " "))
         for model, path in frame.filter(looks.select(pl.any_horizontal(pl.all())).to_series()).iter_rows():
             words = path.replace("/", " ")  # an address after a stroke would be the place of a file
-            for number, hit in enumerate(hits := detector.hits(words)):
-                shown = excerpt(words, hits, number)
-                scan.add(TextFind(INPUTS_FILE, None, model, path, None, "path", hit.group, hit.kind, shown))
+            for find in finds_at(words, detector, None, (INPUTS_FILE, None, model, path, None, "path")):
+                scan.add(find)
 
 
 def finds_of(frame: pl.DataFrame, detector: Detector) -> Iterator[TextFind]:
