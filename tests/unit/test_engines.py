@@ -7,6 +7,8 @@ import os
 import signal
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,7 +17,7 @@ import pytest
 
 from openclawbench.errors import WorkersFailed
 from openclawbench.runtime.engines.choice import PARALLEL_BYTES, engine_for
-from openclawbench.runtime.engines.processes import THREADS, Processes, processors
+from openclawbench.runtime.engines.processes import THREADS, Processes, interrupts_blocked, processors
 from openclawbench.runtime.engines.protocol import Engine, LostTask
 from openclawbench.runtime.engines.serial import Serial
 
@@ -152,3 +154,22 @@ def test_results_that_nobody_wants_any_more_leave_no_process() -> None:
 def test_the_engine_fits_the_work(name: str, workers: int, tasks: int, raw_bytes: int, chosen: tuple[str, int]) -> None:
     engine = engine_for(name, workers, tasks, raw_bytes)
     assert (engine.name, engine.workers) == chosen
+
+
+def test_ctrl_c_that_another_thread_takes_waits_until_a_worker_is_recorded() -> None:
+    """A signal to the process goes to any thread that does not block it; Python's handler runs in the main thread."""
+    ended = threading.Event()
+    other = threading.Thread(target=ended.wait)
+    other.start()
+    reached_end = False
+    try:
+        with pytest.raises(KeyboardInterrupt), interrupts_blocked():
+            signal.pthread_kill(other.ident or 0, signal.SIGINT)
+            time.sleep(0.1)
+            reached_end = True
+    finally:
+        ended.set()
+        other.join()
+    assert reached_end
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, [])

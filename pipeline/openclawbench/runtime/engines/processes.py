@@ -15,6 +15,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing.context import SpawnContext, SpawnProcess
+from types import FrameType
 from typing import Any
 
 from openclawbench.errors import WorkersFailed
@@ -165,13 +166,24 @@ def environment_variables(variables: dict[str, str]) -> Iterator[None]:
 
 @contextlib.contextmanager
 def interrupts_blocked() -> Iterator[None]:
-    """Ctrl-C is blocked. Processes started within it inherit that, also while they import: a terminal sends Ctrl-C to
-    every process, and the parent handles it."""
+    """Ctrl-C waits until the end of this block, so that no worker is started without being recorded. Processes started
+    within it inherit that, also while they import: a terminal sends Ctrl-C to every process, and the parent handles it.
+
+    Blocking the signal is not enough for this process: another of its threads takes it, and Python's handler then
+    runs in the main thread all the same.
+    """
+    noted: list[tuple[int, FrameType | None]] = []
+    in_main_thread = threading.current_thread() is threading.main_thread()
+    former = signal.signal(signal.SIGINT, lambda *signals: noted.append(signals)) if in_main_thread else None
     held = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
     try:
         yield
     finally:
+        if in_main_thread:
+            signal.signal(signal.SIGINT, former)
         signal.pthread_sigmask(signal.SIG_SETMASK, held)
+    if noted and callable(former):
+        former(*noted[-1])
 
 
 def start_worker(function: Callable[[Any], Any], begun: Any = None) -> None:
