@@ -18,7 +18,7 @@ import pytest
 from hypothesis import given, settings
 
 from openclawbench.release.privacy.detect import Detector, Hit, blanked, may_hit
-from openclawbench.release.privacy.rules import ACTIONS, GROUPS, PrivacyRules
+from openclawbench.release.privacy.rules import ACTIONS, GROUPS, PrivacyRules, Rule
 
 FORMS = tomllib.loads((Path(__file__).parent / "privacy_forms.toml").read_text(encoding="utf-8"))
 EVERY = [*FORMS["key"], *FORMS["personal"]]
@@ -169,6 +169,19 @@ NEAR = {
     "docker_auth": st.sampled_from(['"auth":"', '"auth": "', '\\"auth\\": \\"']).map('{}YWRhOnRyMHViNGRvcg=="'.format),
     "gateway_token": parts(st.just("token"), *(QUOTE, GAP, GAP, QUOTE), st.just("0f9e8d7c6b5a4321" * 3)),
     "wallet_key": parts(st.just("private_key"), *(QUOTE, GAP, ASSIGNS, GAP, QUOTE), st.just("0f9e8d7c6b5a4321" * 4)),
+    "provider_key": parts(
+        st.sampled_from(["", " ", "\n", "\t", "\\n", "\\\\t", "\u2028", "é", "=", '"', "ta", "a-"]),
+        st.just("sk-"),
+        st.sampled_from(["", "ant-", "proj-"]),
+        st.just("zk4Rt9Wm2Xq7Lb5Vn8Cs3zk4Rt9Wm2Xq7Lb5"),
+    ),
+    "password_argument": parts(
+        st.sampled_from(["curl", "sshpass"]),
+        *(st.sampled_from(["", " -s", " -X\n", " é\t", ' \\"a\\"']), GAP, st.sampled_from(["", "\\n", "\\t"])),
+        st.sampled_from(["-u", "--user", "-p"]),
+        st.sampled_from([" ", "=", "\\n", "\n"]),
+        *(QUOTE, st.sampled_from(["admin:", ""]), st.just("zB4!kqpw9")),
+    ),
     "session_cookie": parts(
         st.just("Set-Cookie"), *(QUOTE, GAP, ASSIGNS, GAP), st.just("session=zk4Rt9Wm2Xq7Lb5Vn8Cs3")
     ),
@@ -184,8 +197,48 @@ def test_a_filter_passes_whatever_its_pattern_matches(kind: str, data: st.DataOb
     for finder in detector().finders:
         if finder.rule.kind == kind and finder.pattern and finder.pattern.search(plain):
             assert finder.may_hit(plain), text
-            for line in (plain, json.dumps({"text": text})):
+            for line in (plain, json.dumps({"text": text}), json.dumps({"text": text}, ensure_ascii=False)):
                 assert pl.DataFrame({"line": [line]}).select(may_hit(finder.rule, pl.col("line"))).item(), line
+
+
+FOLDERS = st.lists(
+    st.sampled_from(
+        [
+            *("/", "//", "\\", "\\\\", ":", "C", "Users", "home", "/home/", "/Users/", "C:\\Users\\", "C:/Users/"),
+            *(":/Users//", "user", "node", "root", "maria.k", "tomas", "a-", "x.", "A" * 33, "_", " ", "\n", '"'),
+            *("\\n", "\\t", "é", "，"),
+        ]
+    ),
+    min_size=2,
+    max_size=12,
+).map("".join)
+
+
+@settings(max_examples=2000, deadline=None)
+@given(text=FOLDERS)
+def test_a_text_with_a_name_of_a_home_folder_is_looked_at_whatever_stands_around_it(text: str) -> None:
+    (finder,) = (finder for finder in detector().finders if finder.rule.kind == "home_folder")
+    found = bool(list(finder.hits(blanked(text))))
+    lines = [blanked(text), json.dumps({"text": text}), json.dumps({"text": text}, ensure_ascii=False)]
+    assert [look for look in finder.may_hit_each(pl.Series(lines)) if found] == [True] * len(lines) * found
+
+
+def test_a_text_whose_home_folders_all_are_allowed_is_passed_over() -> None:
+    (finder,) = (finder for finder in detector().finders if finder.rule.kind == "home_folder")
+    texts = ["/home/user/a /Users/node/b", "nothing", "/home/user/a /home/maria/b", "C:\\Users\\root", "C:\\Users\\eva"]
+    assert finder.may_hit_each(pl.Series(texts)).to_list() == [False, False, True, False, True]
+
+
+@pytest.mark.parametrize(
+    ("values", "more", "reason"),
+    [
+        (["/home/[a-z]+"], {}, "needs one group"),
+        (["/home/([a-z]+)"], {"wrapped": True}, "neither wrapped nor encoded"),
+    ],
+)
+def test_values_that_cannot_be_tried_alone_are_refused(values: list[str], more: dict[str, Any], reason: str) -> None:
+    with pytest.raises(ValueError, match=reason):
+        Rule(kind="folder", group="user_name", pattern="/home/([a-z]+)", needs=["/home/"], values=values, **more)
 
 
 def test_a_key_in_json_inside_a_command_is_found() -> None:

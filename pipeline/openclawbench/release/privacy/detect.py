@@ -36,6 +36,7 @@ class Finder:
         self.filter = rule.filter and re.compile(rule.filter)
         self.pattern = rule.pattern and re.compile(rule.pattern)
         self.full_pattern = rule.whole and re.compile(rule.whole)
+        self.values = [re.compile(pattern) for pattern in rule.values]
         self.allowed = [re.compile(pattern, re.DOTALL) for pattern in (*allowed, *rule.allow)]
         self.plugin: Any = rule.plugin and plugin_of(rule.plugin)
         self.inner: list[Finder] = []  # for an encoded text: the rules that are tried on the decoded text
@@ -46,6 +47,22 @@ class Finder:
             if need in text:
                 return True
         return bool(self.filter and self.filter.search(text))
+
+    def may_hit_each(self, texts: pl.Series) -> pl.Series:
+        """For each text, which may be a line of JSON: false if it surely holds no find."""
+        may = texts.to_frame("text").select(may_hit(self.rule, pl.col("text"))).to_series()
+        if not self.values or not may.any():
+            return may
+        table = pl.DataFrame({"place": may.arg_true(), "text": texts.filter(may)})
+        counted = pl.concat([self.with_values(table, value) for value in self.values])
+        return pl.int_range(texts.len(), dtype=pl.UInt32, eager=True).is_in(counted.implode())
+
+    def with_values(self, table: pl.DataFrame, value: re.Pattern[str]) -> pl.Series:
+        """Places of the texts that hold a value which is not allowed; the same few values stand in most texts."""
+        values = table.select("place", part=pl.col("text").str.extract_all(value.pattern)).explode("part")
+        parts = values["part"].drop_nulls().unique()
+        counted = [part for part in parts if (fit := value.fullmatch(part)) is None or self.counts(fit[1])]
+        return values.filter(pl.col("part").is_in(counted))["place"]
 
     def hits(self, text: str) -> Iterator[Hit]:
         """Finds in a text whose escapes are blanks."""
@@ -131,8 +148,7 @@ class Detector:
         """One column per rule: true if the rule may find something in a text, which may be a line of JSON; false if it
         surely does not. Rules are asked one after another: together, polars would compile their patterns for each chunk
         of the column, which takes three times as long as the search."""
-        column = texts.rename("text").to_frame()
-        looks = [column.select(may_hit(finder.rule, pl.col("text"))).to_series() for finder in self.finders]
+        looks = [finder.may_hit_each(texts) for finder in self.finders]
         return pl.DataFrame([look.alias(str(number)) for number, look in enumerate(looks)])
 
     def suspects(
@@ -148,10 +164,12 @@ class Detector:
         ).with_row_index("number")
         finders_of: dict[int, list[Finder]] = {}
         for finder, look in zip(self.finders, looks, strict=True):
+            if not look.any():
+                continue
             of_lines = table.filter(pl.col("line").is_in(look.arg_true().implode()))
-            may = may_hit(finder.rule, pl.col("text"))
+            may = finder.may_hit_each(of_lines["text"])
             if finder.rule.wrapped:
-                may |= pl.col("text").str.contains("\n", literal=True)
+                may |= of_lines["text"].str.contains("\n", literal=True)
             for number in of_lines.filter(may)["number"]:
                 finders_of.setdefault(number, []).append(finder)
         return sorted(finders_of.items(), key=lambda item: item[0])

@@ -40,6 +40,7 @@ class Rule(Record):
     pattern: Pattern | None = None
     needs: list[str] = Field(default_factory=list)  # plain words: a text must hold one of them …
     filter: Pattern | None = None  # … or this; patterns that polars can read too
+    values: list[Pattern] = Field(default_factory=list)  # for polars too; the group is the value
     whole: Pattern | None = None  # the text to redact, if the detector gives only a part of it
     allow: list[Pattern] = Field(default_factory=list)  # texts that are not a find
     least_digits: Count = 0
@@ -55,6 +56,10 @@ class Rule(Record):
             raise ValueError(f"{self.kind}: give either plugin or pattern")
         if not self.needs and self.filter is None:
             raise ValueError(f"{self.kind}: give needs or filter, so that other texts are passed over quickly")
+        if self.values and (self.pattern is None or self.wrapped or self.encoded):
+            raise ValueError(f"{self.kind}: values go with a pattern that is neither wrapped nor encoded")
+        if any(re.compile(value).groups != 1 for value in self.values):
+            raise ValueError(f"{self.kind}: each of values needs one group, the value")
         return self
 
 
