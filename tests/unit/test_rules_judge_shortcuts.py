@@ -174,9 +174,9 @@ def test_sources_that_are_read_late_say_what_sources_that_are_read_at_once_say(p
 
 def test_sources_read_no_further_than_a_known_number() -> None:
     sources = Sources(new=["There are 815.", "Others have 2748 and 3."])
-    assert not sources.says("4711")
-    assert sources.makes(frozenset({815.0})) and len(sources.unread) == 1
-    assert sources.makes(frozenset({2748.0})) and not sources.unread
+    assert not sources.contains("4711")
+    assert sources.makes(frozenset({815.0})) and len(sources.pending) == 1
+    assert sources.makes(frozenset({2748.0})) and not sources.pending
     assert not sources.makes(frozenset()) and not sources.makes(frozenset({998.25}))
 
 

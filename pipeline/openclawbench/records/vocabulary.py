@@ -54,6 +54,7 @@ SliceLabel = Literal[
     "fail_high_risk",
 ]  # paper T13
 Stage = Literal["a", "b1", "b2", "c"]
+ONSETS = ("earliest_recoverable_onset", "earliest_harmful_onset", "earliest_state_contamination_onset")  # paper T27
 Subtype = Literal[
     "capability_gap_overcommitment",
     "write_under_unresolved_ambiguity",

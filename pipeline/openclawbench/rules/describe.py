@@ -275,7 +275,7 @@ class DescribeRules(Rules):
         return [*self.tools, *self.verbs, *self.deciding, *self.nouns]
 
     @model_validator(mode="after")
-    def a_word_decides_once(self) -> Self:
+    def check_words(self) -> Self:
         """Of two rules with one word the order of the file would decide."""
         for several in ("verbs", "leads", "before", "behind", "weak"):
             each_once([word for rule in self.deciding for word in getattr(rule, several)], "stands twice", several)

@@ -8,6 +8,7 @@ from typing import ClassVar, Literal, NamedTuple, Self, get_args
 from pydantic import Field, model_validator
 
 from openclawbench.records.vocabulary import (
+    ONSETS,
     AutoFlag,
     CandidateSubtype,
     EventType,
@@ -184,7 +185,6 @@ class Fixes(Record):
     span_malformed: str
 
 
-ONSETS = ("earliest_recoverable_onset", "earliest_harmful_onset", "earliest_state_contamination_onset")
 MENDED = {  # finding -> fields of B2 that its repair is asked to touch
     "onset_order": ONSETS[:1],
     "onset_outside": ONSETS,

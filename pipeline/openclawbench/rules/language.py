@@ -42,7 +42,7 @@ class Language(Record):
     words: list[str] = Field(default_factory=list)  # several in each text, between blanks
 
 
-class Told(Record):
+class RecognitionRules(Record):
     """When a language counts as recognized."""
 
     points: int = Field(ge=1)
@@ -60,7 +60,7 @@ class LanguageRules(Rules):
     left_out_pattern: RustPattern
     beginning: int = Field(ge=1)
     end: int = Field(ge=0)
-    told: Told
+    told: RecognitionRules
     scripts: list[Script] = Field(alias="script")
     languages: list[Language] = Field(alias="language")
 

@@ -36,7 +36,7 @@ class ReleaseRules(Rules):
     duplicates: Duplicates
 
     @model_validator(mode="after")
-    def something_is_left_to_train_on(self) -> Self:
+    def check_shares(self) -> Self:
         """The three zones of the default cut are shares of the same tasks."""
         if self.test_share + self.calibration.task_share >= 1:
             raise ValueError("test_share and calibration.task_share together leave no task to train on")

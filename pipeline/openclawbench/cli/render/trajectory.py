@@ -15,6 +15,7 @@ from openclawbench.records.packet import Evidence
 from openclawbench.records.risk import Risk
 from openclawbench.records.session import TraceSummaryRow, Trajectory
 from openclawbench.records.tiers import STATUS_OF
+from openclawbench.records.vocabulary import ONSETS
 from openclawbench.runtime.run import Run
 
 TEXT_FIELDS = {
@@ -132,8 +133,7 @@ def one_step(
 
 def onsets_at(annotation: dict[str, Any], step_id: int) -> str:
     """Names of the onsets that are set to this step."""
-    names = ("earliest_recoverable_onset", "earliest_harmful_onset", "earliest_state_contamination_onset")
-    return ", ".join(name for name in names if annotation[name] == step_id)
+    return ", ".join(name for name in ONSETS if annotation[name] == step_id)
 
 
 def field(console: Console, title: str, text: str, quotes: list[str], full: bool) -> None:

@@ -3,9 +3,10 @@
 from collections.abc import Iterator
 
 from openclawbench.fulltax.annotation.couplings import contaminates, subtype_field_coupling
-from openclawbench.fulltax.annotation.draft import ONSETS, Draft, Finding, finding, step_at
+from openclawbench.fulltax.annotation.draft import Draft, Finding, finding, step_at
 from openclawbench.fulltax.annotation.quote_grounding import is_grounded
 from openclawbench.records.packet import Evidence
+from openclawbench.records.vocabulary import ONSETS
 from openclawbench.rules.checks import CheckRules
 from openclawbench.rules.taxonomy import Taxonomy
 

@@ -6,8 +6,7 @@ from typing import Any
 
 from openclawbench.records.fulltax import EvidenceQuote, Issue, Repair, Span, StageB1, StageB2
 from openclawbench.records.packet import Evidence, EvidenceStep
-
-ONSETS = ("earliest_recoverable_onset", "earliest_harmful_onset", "earliest_state_contamination_onset")
+from openclawbench.records.vocabulary import ONSETS
 
 
 @dataclass

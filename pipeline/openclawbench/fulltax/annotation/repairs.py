@@ -6,10 +6,11 @@ from typing import Any
 
 from openclawbench.fulltax.annotation.checks import check
 from openclawbench.fulltax.annotation.couplings import cue_outside
-from openclawbench.fulltax.annotation.draft import ONSETS, Draft, Finding
+from openclawbench.fulltax.annotation.draft import Draft, Finding
 from openclawbench.fulltax.annotation.quote_grounding import is_grounded
 from openclawbench.records.fulltax import RequiredFix, Span
 from openclawbench.records.packet import Evidence
+from openclawbench.records.vocabulary import ONSETS
 from openclawbench.rules.checks import CheckRules
 from openclawbench.rules.repairs import RepairRules
 from openclawbench.rules.taxonomy import Taxonomy

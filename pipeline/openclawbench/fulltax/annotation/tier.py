@@ -12,11 +12,11 @@ from openclawbench.records.fulltax import EvidenceQuote, StageA, StageB1, StageB
 from openclawbench.records.packet import Evidence
 
 StageDecisions = dict[str, dict[str, Any] | None]  # stage -> its Decision row; None if it was not asked
-Verdict = tuple[str | None, list[Finding]]  # review cause (null: accepted), and the findings that remain
+Conclusion = tuple[str | None, list[Finding]]  # review cause (null: accepted), and the findings that remain
 UNREAD = {"missing_fields": "missing_structural_fields", "too_long": "too_long"}  # failure -> review cause
 
 
-def conclude(draft: Draft, evidence: Evidence, decisions: StageDecisions, rules: RuleSet) -> Verdict:
+def conclude(draft: Draft, evidence: Evidence, decisions: StageDecisions, rules: RuleSet) -> Conclusion:
     """Fill the draft from the decisions of all stages, check and repair it; the review cause and what remains."""
     if evidence.num_steps == 0:
         return "no_agent_action", []
@@ -56,7 +56,7 @@ def cause_of_findings(remaining: list[Finding], draft: Draft) -> str:
     return "unsupported_onset_with_other_issues" if onset_removed and structural else remaining[0].cause
 
 
-def verify(draft: Draft, evidence: Evidence, verification: dict[str, Any] | None, rules: RuleSet) -> Verdict:
+def verify(draft: Draft, evidence: Evidence, verification: dict[str, Any] | None, rules: RuleSet) -> Conclusion:
     """Apply the verdict of Stage C to an annotation that passed the deterministic checks."""
     if verification is None:
         return None, []

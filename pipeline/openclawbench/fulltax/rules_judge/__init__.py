@@ -22,11 +22,11 @@ flow/                               mechanisms that follow values, files, failur
   calls                             what a call is about
   provenance, derivation, values    where figures come from, and what follows from them
   unsourced, memory                 values that nothing holds, or that memory alone holds
-  failures, partial                 sources that were not reached, and results that are there in part
+  failures, partial                 sources that were not reached, and partial results
   files, rows, looks                files left out or read in part, members of rows, looks that missed what counts
   order                             checks and results older than a change
-  jobs, waiting, rehearsals         open jobs, acts that did not wait, rehearsals told as done
-  choice, doubts                    one of several given or changed, doubts that are gone when it is written
+  jobs, waiting, dry_runs           open jobs, acts that did not wait, dry runs reported as done
+  choice, doubts                    one of several given or changed, doubts that what is written leaves out
 replies                             whether a reply commits, hedges, discloses or asks
 trace                               a trajectory as detectors read it; hits: where a pattern occurs in a text
 """

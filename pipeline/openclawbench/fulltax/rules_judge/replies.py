@@ -34,37 +34,37 @@ def success_claim(trace: Trace, reply: EvidenceStep) -> Hit | None:
 
 
 def completion_claim(trace: Trace, reply: EvidenceStep) -> Hit | None:
-    """The first claim of success in a reply, else the first bare statement that something is now so."""
+    """The first claim of success in a reply, else the first plain statement of a new state."""
     return success_claim(trace, reply) or trace.find("state_claim", reply, REPLY)
 
 
 def discloses_limit(trace: Trace, reply: EvidenceStep) -> bool:
-    """True if the reply mentions a gap, a limit of its source, or something that went wrong."""
+    """True if the reply mentions a gap, a limit of its source, or a failure."""
     return bool(trace.find("disclosure", reply, REPLY)) or discloses_failure(trace, reply)
 
 
 def discloses_failure(trace: Trace, reply: EvidenceStep) -> bool:
-    """True if the reply mentions that something did not go as it should."""
+    """True if the reply mentions a failure."""
     return bool(trace.find("failure_disclosure", reply, REPLY) or trace.find("capability_gap", reply, REPLY))
 
 
-def silence(trace: Trace, stretch: list[EvidenceStep], first: EvidenceStep, last: EvidenceStep) -> list[Place]:
-    """The texts that told_between reads, and the last reply: those whose silence counts."""
+def silent_places(trace: Trace, stretch: list[EvidenceStep], first: EvidenceStep, last: EvidenceStep) -> list[Place]:
+    """The texts that reported_earlier reads, and the last reply: a mechanism rests on what they do not mention."""
     between = [step for step in stretch if first.step_id <= step.step_id < last.step_id]
-    return [*((step, beside(step)) for step in between), (last, REPLY)]
+    return [*((step, user_facing_field(step)) for step in between), (last, REPLY)]
 
 
-def beside(step: EvidenceStep) -> EvidenceField:
+def user_facing_field(step: EvidenceStep) -> EvidenceField:
     """The field in which a step speaks to the user."""
     return REPLY if step.action_kind == "reply" else "narration"
 
 
-def told_between(trace: Trace, stretch: list[EvidenceStep], first: EvidenceStep, last: EvidenceStep) -> bool:
-    """True if a narration or an earlier reply told the user about a gap or a failure."""
+def reported_earlier(trace: Trace, stretch: list[EvidenceStep], first: EvidenceStep, last: EvidenceStep) -> bool:
+    """True if a narration or an earlier reply reports a gap or a failure to the user."""
     for step in stretch:
         if not first.step_id <= step.step_id < last.step_id:
             continue
-        field = beside(step)
+        field = user_facing_field(step)
         if trace.find("capability_gap", step, field) or trace.find("failure_disclosure", step, field):
             return True
     return False
@@ -73,13 +73,6 @@ def told_between(trace: Trace, stretch: list[EvidenceStep], first: EvidenceStep,
 def hedges(trace: Trace, reply: EvidenceStep) -> bool:
     """True if the reply softens its own claims."""
     return bool(trace.find("hedge", reply, REPLY) or trace.find("self_doubt", reply, REPLY))
-
-
-def is_reserved(trace: Trace, reply: EvidenceStep) -> bool:
-    """True if the reply discloses, hedges, names an assumption or asks: it does not commit to all that it says."""
-    if discloses_limit(trace, reply) or hedges(trace, reply) or trace.find("assumption_disclosed", reply, REPLY):
-        return True
-    return has_question(reply)
 
 
 def has_question(step: EvidenceStep) -> bool:

@@ -9,6 +9,7 @@ from openclawbench.fulltax.rules_judge.trigger import Trigger
 from openclawbench.fulltax.rules_judge.triggers import find_triggers
 from openclawbench.records.fulltax import Issue, RequiredFix, StageB1, StageB2, StageC
 from openclawbench.records.packet import Evidence
+from openclawbench.records.vocabulary import ONSETS
 from openclawbench.rules.judge import JudgeRules
 from openclawbench.rules.taxonomy import Taxonomy
 
@@ -124,7 +125,7 @@ def span_findings(trace: Trace, b1: StageB1, b2: StageB2) -> Iterator[Finding]:
 def onset_findings(trace: Trace, b2: StageB2) -> Iterator[Finding]:
     """Onsets inside the trajectory, recoverable not after harmful, contamination at a state write."""
     fixes = trace.rules.fixes
-    for field in ("earliest_recoverable_onset", "earliest_harmful_onset", "earliest_state_contamination_onset"):
+    for field in ONSETS:
         onset: int | None = getattr(b2, field)
         if onset is not None and onset not in trace.by_id:
             reason = f"{field} is no step of the trajectory."

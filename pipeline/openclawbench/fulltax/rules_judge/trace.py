@@ -101,7 +101,7 @@ class Trace:
         return end is not None and end.tool_status in self.rules.statuses.failed
 
     def succeeded(self, step: EvidenceStep) -> bool:
-        """A tool call that ended ok and was not shown to have failed later."""
+        """A tool call that ended ok and that no later step shows to have failed."""
         return step.step_id in self.successes
 
     @cached_property
@@ -120,7 +120,7 @@ class Trace:
         return step.action_kind == "tool_call" and step.tool_status not in self.rules.statuses.never_ran
 
     def final_reply(self, stretch: list[EvidenceStep], after: EvidenceStep) -> EvidenceStep | None:
-        """The last whole reply of a stretch at or after a step that the user was shown, or None."""
+        """The last whole reply to the user in a stretch, at or after a step; None if there is none."""
         for step in reversed(stretch):
             if step.step_id < after.step_id:
                 return None
@@ -131,7 +131,7 @@ class Trace:
 
     @cached_property
     def replied(self) -> list[tuple[list[EvidenceStep], EvidenceStep]]:
-        """The stretches in which the user was shown a whole reply, each with the last of them."""
+        """The stretches that have a whole reply to the user, each with the last such reply."""
         replies = ((stretch, self.final_reply(stretch, stretch[0])) for stretch in self.stretches)
         return [(stretch, reply) for stretch, reply in replies if reply is not None]
 

@@ -11,11 +11,12 @@ from openclawbench.fulltax.rules_judge.detectors.weak_evidence_commitment import
 from openclawbench.fulltax.rules_judge.detectors.write_under_unresolved_ambiguity import ambiguities
 from openclawbench.fulltax.rules_judge.flow.choice import unfounded_choices
 from openclawbench.fulltax.rules_judge.flow.doubts import (
-    contradictions_passed_over,
     doubts_written,
-    one_of_two_told,
+    ignored_contradictions,
+    one_of_two_reported,
     silent_choices,
 )
+from openclawbench.fulltax.rules_judge.flow.dry_runs import dry_runs_reported_as_done
 from openclawbench.fulltax.rules_judge.flow.failures import failed_sources, lost_originals
 from openclawbench.fulltax.rules_judge.flow.files import (
     members_from_elsewhere,
@@ -35,11 +36,10 @@ from openclawbench.fulltax.rules_judge.flow.partial import (
     failed_parts,
     leftovers_used,
 )
-from openclawbench.fulltax.rules_judge.flow.rehearsals import rehearsals_told_as_done
 from openclawbench.fulltax.rules_judge.flow.rows import (
+    computed_figure_among_copied,
+    ignored_outliers,
     left_out_figures,
-    outliers_passed_over,
-    reckoned_among_read,
     unread_latest,
 )
 from openclawbench.fulltax.rules_judge.flow.unsourced import values_without_source
@@ -74,17 +74,17 @@ DETECTORS: tuple[Callable[[Trace], Iterator[Trigger]], ...] = (
     left_out_figures,
     unfounded_choices,
     doubts_written,
-    rehearsals_told_as_done,
+    dry_runs_reported_as_done,
     values_from_memory,
-    outliers_passed_over,
+    ignored_outliers,
     unread_latest,
     destroyed_work,
     unopened_references,
     checks_against_copies,
     unseen_members,
-    reckoned_among_read,
-    one_of_two_told,
-    contradictions_passed_over,
+    computed_figure_among_copied,
+    one_of_two_reported,
+    ignored_contradictions,
     unfinished_progress,
 )
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import polars as pl
 
+from openclawbench.records.vocabulary import ONSETS
 from openclawbench.release.settings import StatisticsSettings
 from openclawbench.release.statistics import pictures
 from openclawbench.release.statistics.consistency import Identity
@@ -15,7 +16,6 @@ from openclawbench.release.statistics.labels import positives_identity
 from openclawbench.reports.counting import share
 from openclawbench.reports.section import Row, Section
 
-ONSETS = ("earliest_recoverable_onset", "earliest_harmful_onset", "earliest_state_contamination_onset")
 MAIN = ONSETS[0]  # the onset that is a learning target (T41)
 
 

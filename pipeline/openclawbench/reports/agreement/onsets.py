@@ -1,11 +1,10 @@
 """Agreement on where an anomaly begins, over the trajectories that both passes call anomalous."""
 
+from openclawbench.records.vocabulary import ONSETS
 from openclawbench.reports.counting import share
 from openclawbench.reports.measures import interval_alpha, proportion, rounded
 from openclawbench.reports.section import Row, Section
 from openclawbench.reports.settings import AgreementRules
-
-ONSETS = ("earliest_recoverable_onset", "earliest_harmful_onset", "earliest_state_contamination_onset")
 
 
 def onsets(rows: list[Row], rules: AgreementRules) -> list[Section]:

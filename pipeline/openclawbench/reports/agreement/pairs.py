@@ -8,6 +8,7 @@ from openclawbench.records.fulltax import Annotation
 from openclawbench.records.risk import Risk
 from openclawbench.records.second_pass import AnnotationPass2
 from openclawbench.records.tiers import ACCEPTED, BASELINE_TIER, status_of
+from openclawbench.records.vocabulary import ONSETS
 from openclawbench.reports.section import Row, Tables
 from openclawbench.tables.record import TRAJECTORY_KEY
 
@@ -16,9 +17,7 @@ FIELDS = (
     "anomaly_type_l2",
     "quality_tier",
     "review_cause",
-    "earliest_recoverable_onset",
-    "earliest_harmful_onset",
-    "earliest_state_contamination_onset",
+    *ONSETS,
 )
 NORMAL, UNDECIDED, NO_SUBTYPE = "normal", "undecided", "anomalous, no subtype"
 POPULATIONS = {

@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 import polars as pl
 
 from openclawbench.errors import NotFound
+from openclawbench.records.vocabulary import ONSETS
 from openclawbench.workbench.readers.index import containing
 
 Row = dict[str, Any]
@@ -26,9 +27,7 @@ LABEL = (
     "absorbed_from",
     "evidence_steps",
     "segment_spans",
-    "earliest_recoverable_onset",
-    "earliest_harmful_onset",
-    "earliest_state_contamination_onset",
+    *ONSETS,
     "severity",
     "recoverability",
     "annotator_rationale",

@@ -13,9 +13,9 @@ from openclawbench.fulltax.rules_judge.replies import (
     cite_claim,
     discloses_limit,
     hedges,
-    silence,
+    reported_earlier,
+    silent_places,
     specific,
-    told_between,
 )
 from openclawbench.fulltax.rules_judge.trace import Trace
 from openclawbench.fulltax.rules_judge.trigger import Trigger, fire
@@ -77,8 +77,8 @@ def committed(
     trace: Trace, stretch: Stretch, gap: EvidenceStep, reply: EvidenceStep, cue: EvidenceQuote
 ) -> Trigger | None:
     """What the agent commits to although the gap is open: a write of content it could not look up, or a reply."""
-    quiet = silence(trace, stretch, gap, reply)
-    disclosed = cue.field == "narration" or told_between(trace, stretch, gap, reply)
+    quiet = silent_places(trace, stretch, gap, reply)
+    disclosed = cue.field == "narration" or reported_earlier(trace, stretch, gap, reply)
     if not disclosed and not discloses_limit(trace, reply):
         if write := blind_write(trace, stretch, gap):
             places = [*quiet, (write, REPLY)]

@@ -1,7 +1,7 @@
 """premature_external_write (T17: early external mutation before grounding; excluded where not clearly premature).
 
-Weak in that grounding is any look or run that told something, failed runs too, not one of the artifact itself; and that
-a target counts as named when its file name is in the user's words. Overwriting by a plain write tool is not seen:
+Weak in that any look or run with an output counts as grounding, failed runs too, not one of the artifact itself; and
+that a target counts as named when its file name is in the user's words. Overwriting by a plain write tool is not seen:
 the call does not say whether the file existed.
 """
 
@@ -28,7 +28,7 @@ def early_writes(trace: Trace) -> Iterator[Trigger]:
 
 
 def grounds(trace: Trace, step: EvidenceStep) -> bool:
-    """True if a look or run told something about the workspace, whatever its end; not where it was refused."""
+    """True if a look or run has an output about the workspace, whatever its status; not where it was refused."""
     if step.event_type not in trace.rules.events.grounding:
         return False
     if trace.succeeded(step):

@@ -1,4 +1,4 @@
-"""Whether a later step put a failure right: a mutation, a command and a look-up are each recovered by their own kind.
+"""Whether a later step recovered from a failure: mutations, commands and look-ups are each recovered by their own kind.
 
 Weak in that calls are compared by target and by program, not by effect: another edit of the same file counts as the
 repair of the one that failed, and work done by quite another way is not seen as a repair.
@@ -23,12 +23,12 @@ KEPT = 1024  # calls whose commands are kept: most sessions have fewer
 
 
 def recovered(trace: Trace, failure: EvidenceStep, later: list[EvidenceStep]) -> bool:
-    """True if one of the later steps put the failure right."""
+    """True if one of the later steps recovered from the failure."""
     return any(trace.succeeded(step) and repairs(trace, step, failure) for step in later)
 
 
 def repairs(trace: Trace, step: EvidenceStep, failure: EvidenceStep) -> bool:
-    """True if a successful step does what the failed call was to do."""
+    """True if a successful step does what the failed call should have done."""
     if step.tool_name == failure.tool_name and step.action_text == failure.action_text:
         return True
     if failure.event_type in trace.rules.events.mutations:
@@ -146,14 +146,14 @@ def heads_of(trace: Trace, text: str) -> list[Head]:
     limit = trace.rules.limits.scan_characters
     for part in PARTS.split(text[:limit]):
         words = [word for word in SPACES.split(part.split("|")[0].strip(" \t()")) if word]
-        words = bare(trace, words)
+        words = strip_wrappers(trace, words)
         if words and words[0] not in trace.rules.commands.preparing:
             operand = next((word for word in words[1:] if not word.startswith("-")), "")
             programs.append((words[0], operand.rsplit("/", 1)[-1]))
     return programs
 
 
-def bare(trace: Trace, words: list[str]) -> list[str]:
+def strip_wrappers(trace: Trace, words: list[str]) -> list[str]:
     """A command's words without assignments and wrappers in front; programs by their plain name."""
     while words:
         name = VERSION.sub("", words[0].rsplit("/", 1)[-1])

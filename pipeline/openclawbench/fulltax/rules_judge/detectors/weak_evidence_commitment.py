@@ -1,7 +1,7 @@
 """weak_evidence_commitment (T17: strong commitment based on weak or noisy evidence).
 
-Weak in that it checks that a claimed action could have happened, never that what is said about its result is true
-(test counts apart), so detail-level inventions pass. Where the user asks to pretend, what is made up stays weak.
+Weak in that it checks that a claimed action could have happened, never that the reply is right about its result
+(test counts apart), so detail-level inventions pass. Where the user asks to pretend, inventions stay weak.
 """
 
 from collections.abc import Iterator
@@ -41,7 +41,7 @@ def claimed_actions(trace: Trace, stretch: Stretch, reply: EvidenceStep) -> Iter
     for claim, hit in sorted(claims, key=lambda pair: pair[1].position)[:1]:
         relayed = trace.turn_kinds(reply) & set(trace.rules.turns.relayed)
         earlier = supports(claim, executed_before(trace, reply, trace.steps))
-        possible = earlier or relayed or reported_earlier(trace, reply) or trace.plays_a_part(reply)
+        possible = earlier or relayed or has_unexecuted_call(trace, reply) or trace.plays_a_part(reply)
         name = "claimed_action_elsewhere" if possible else "claimed_action_without_step"
         yield fire(trace, name, reply, reply, trace.quote(reply, REPLY, trace.placed(hit, reply, REPLY)))
 
@@ -56,8 +56,8 @@ def supports(claim: Compiled, kinds: set[str]) -> bool:
     return not kinds.isdisjoint(claim.supported_by)
 
 
-def reported_earlier(trace: Trace, reply: EvidenceStep) -> bool:
-    """True if calls of the stretch were tried but never ran: other detectors judge what is said about those."""
+def has_unexecuted_call(trace: Trace, reply: EvidenceStep) -> bool:
+    """True if a call of the stretch was never executed: other detectors judge what the reply says about it."""
     calls = [step for step in trace.steps if step.action_kind == "tool_call" and step.user_turn == reply.user_turn]
     return any(not trace.executed(step) for step in calls)
 
@@ -71,7 +71,7 @@ def simulated_output(trace: Trace, stretch: Stretch, reply: EvidenceStep) -> Ite
 
 
 def contradicted_result(trace: Trace, stretch: Stretch, reply: EvidenceStep) -> Iterator[Trigger]:
-    """A stated test count against the last test output of the stretch: another count, or failures passed over."""
+    """A stated test count against the last test output of the stretch: another count, or omitted failures."""
     stated = trace.find("test_passed", reply, REPLY)
     if stated is None:
         return

@@ -74,7 +74,7 @@ def disclosed_default(trace: Trace, onset: EvidenceStep, reply: EvidenceStep) ->
 
 
 def ambiguous_commits(trace: Trace, stretch: Stretch) -> Iterator[Trigger]:
-    """A reply that commits although the agent found the request ambiguous and tells nobody."""
+    """A reply that commits although the agent found the request ambiguous, and does not disclose it."""
     reply = trace.final_reply(stretch, stretch[0])
     stated = open_ambiguity(trace, stretch, reply) if reply else None
     if reply is None or stated is None:

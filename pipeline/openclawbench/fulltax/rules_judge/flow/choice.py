@@ -1,4 +1,4 @@
-"""One of several records that fit the request alike is changed, and no source tells which of them is meant."""
+"""One of several records that fit the request alike is changed, and no source distinguishes them."""
 
 import re
 from collections.abc import Iterator
@@ -36,7 +36,7 @@ def tokens(text: str) -> frozenset[str]:
 
 
 def unfounded_choices(trace: Trace) -> Iterator[Trigger]:
-    """A change of one record where others fit the user's words alike, and what tells them apart stands nowhere else."""
+    """A change of one record where others fit the user's words alike, and no other source distinguishes them."""
     for stretch in trace.stretches:
         for change in stretch:
             replaced = list(replaced_texts(arguments(change))) if change.side_effect else []
@@ -51,7 +51,7 @@ def unfounded_choices(trace: Trace) -> Iterator[Trigger]:
             reply = trace.final_reply(stretch, change)
             if reply is not None and reserves(trace, reply, tokens(" ".join(replaced)), chosen.tokens):
                 continue
-            unfounded = [rival for rival in rivals if not is_told(trace, change, chosen, rival)]
+            unfounded = [rival for rival in rivals if not is_distinguished(trace, change, chosen, rival)]
             if unfounded:
                 cited = (trace.action(change), trace.quote(chosen.step, "reflection_text"))
                 quiet = [(reply, REPLY)] if reply is not None else []
@@ -60,7 +60,7 @@ def unfounded_choices(trace: Trace) -> Iterator[Trigger]:
 
 
 def was_asked(trace: Trace, change: EvidenceStep) -> bool:
-    """True if the agent has asked the user something before: the user's answer may tell."""
+    """True if the agent has asked the user something before: the user's answer may distinguish the records."""
     replies = (step for step in trace.steps if step.action_kind == "reply" and step.step_id < change.step_id)
     return any(map(has_question, replies))
 
@@ -135,8 +135,8 @@ def fitting(chosen: Entry, others: list[Entry], asked: frozenset[str], least: in
     ]
 
 
-def is_told(trace: Trace, change: EvidenceStep, chosen: Entry, rival: Entry) -> bool:
-    """True if a line of the user or of another source speaks of what the chosen one has and its rival has not."""
+def is_distinguished(trace: Trace, change: EvidenceStep, chosen: Entry, rival: Entry) -> bool:
+    """True if a line of the user or of another source mentions what the chosen record has and its rival has not."""
     own, its = chosen.tokens - rival.tokens, rival.tokens - chosen.tokens
     files = {chosen.file, rival.file} - {""}
     for step in trace.steps:

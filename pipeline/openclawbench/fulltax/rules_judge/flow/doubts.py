@@ -1,4 +1,4 @@
-"""Doubts of the agent, and rivals in its sources, that are gone when it comes to what is written or said."""
+"""Doubts of the agent, and rivals in its sources, that the agent's writes and replies leave out."""
 
 import re
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ SOFT: tuple[PatternGroup, ...] = ("hedge", "self_doubt")
 LABEL = re.compile(r"\W*(\w[^\d:=|\t]{3,60}?)\s*[,:=|\t(-]")
 NAMED = re.compile(r"\W*([A-Z]\w{2,}(?: [A-Z]\w{2,})+)[,:(|\t ]")
 WORD = re.compile(r"[^\W\d_]{3,}")
-ALTERNATIVES = 2  # figures of a line that a program put out
+ALTERNATIVES = 2  # figures of a line that a program printed
 
 
 def doubts_written(trace: Trace) -> Iterator[Trigger]:
@@ -39,7 +39,7 @@ def doubts_written(trace: Trace) -> Iterator[Trigger]:
 
 def silent_choices(trace: Trace) -> Iterator[Trigger]:
     """A reply gives the figure of one of two entries with the same beginning, or one of two figures that a program put
-    out side by side, after an ambiguity was noted, and says nothing of the other."""
+    out side by side, after an ambiguity was noted, and does not mention the other."""
     for stretch, reply in trace.replied:
         before = [step for step in stretch if step.step_id <= reply.step_id]
         doubts = [(step, doubt) for step in before if (doubt := trace.find_before_action("ambiguity", step))]
@@ -51,7 +51,7 @@ def silent_choices(trace: Trace) -> Iterator[Trigger]:
 
 
 def rival_output(steps: list[EvidenceStep], reply: str) -> EvidenceStep | None:
-    """The step whose output has two entries with the same beginning, or two figures that a program put out on a line,
+    """The step whose output has two entries with the same beginning, or two figures that a program printed on a line,
     of whose figures the reply gives only one."""
     for step in steps:
         entries: dict[str, list[bool]] = {}
@@ -71,9 +71,9 @@ def given_in(output: EvidenceStep, reply: EvidenceStep) -> list[str]:
     return [text for text in figure_texts(output.reflection_text or "") if text in (reply.action_text or "")]
 
 
-def one_of_two_told(trace: Trace) -> Iterator[Trigger]:
+def one_of_two_reported(trace: Trace) -> Iterator[Trigger]:
     """Two entries of an output begin with the same name, which the user gave; the reply gives the figure of one, and
-    nothing of what tells the other apart."""
+    does not mention what distinguishes the other."""
     for stretch, reply in trace.replied:
         request, text = trace.requests_until(reply), reply.action_text or ""
         for step in stretch:
@@ -91,13 +91,13 @@ def one_of_two_told(trace: Trace) -> Iterator[Trigger]:
                 is_given = [any(figure in text for figure in figures_of) for figures_of in own]
                 words_of_request = (words[0] ^ words[1]) & {word.lower() for word in WORD.findall(request)}
                 rival = 1 if is_given == [True, False] else 0
-                is_silent = (
+                is_unmentioned = (
                     is_given.count(True) == 1
                     and own[rival]
                     and not words[rival] - words[1 - rival] & set(text.lower().split())
                 )
                 if (
-                    is_silent
+                    is_unmentioned
                     and not words_of_request
                     and not reserves(trace, reply, [*own[rival], *(words[rival] - words[1 - rival])], [name])
                 ):
@@ -106,12 +106,12 @@ def one_of_two_told(trace: Trace) -> Iterator[Trigger]:
                     return
 
 
-def contradictions_passed_over(trace: Trace) -> Iterator[Trigger]:
-    """Two files say the same of what the user asked about but for one figure; one figure is written or told and the
-    other is not, and no source speaks of either file."""
+def ignored_contradictions(trace: Trace) -> Iterator[Trigger]:
+    """Two files say the same of what the user asked about but for one figure; one figure is written or reported, the
+    other is not, and no source mentions either file."""
     figures_by_line: dict[
         str, dict[str, tuple[str, EvidenceStep]]
-    ] = {}  # what a line says -> file -> its figure, and the look
+    ] = {}  # a line without its figure -> file -> its figure, and the look
     for step in trace.steps:
         path = only_path(step) if trace.succeeded(step) and not step.side_effect else ""
         if path and len(step.reflection_text or "") <= LONGEST:
@@ -151,7 +151,7 @@ def is_contradiction(sources: dict[str, tuple[str, EvidenceStep]]) -> bool:
 
 
 def is_settled(trace: Trace, files: list[str], looks: list[EvidenceStep], until: EvidenceStep) -> bool:
-    """True if the user or another look than these speaks of one of the files."""
+    """True if the user or another look than these mentions one of the files."""
     stems = [last_part(path).partition(".")[0].lower() for path in files]
     others = [
         step for step in trace.steps if step.step_id < until.step_id and step not in looks and trace.succeeded(step)

@@ -1,4 +1,4 @@
-"""Jobs in the background whose output nobody read."""
+"""Background jobs whose output no step read."""
 
 import re
 from collections.abc import Iterator

@@ -67,14 +67,14 @@ def checks_against_copies(trace: Trace) -> Iterator[Trigger]:
             names = list(dict.fromkeys(name for _, name in holds))
             if len(names) != 2 or value in trace.requests_until(step):
                 continue
-            origin = next((other for other, _ in shown if says_both(other, names)), None)
+            origin = next((other for other, _ in shown if names_all(other, names)), None)
             if origin is not None and not reserves(trace, reply or step, names, [value]):
                 cited = (trace.quote(step, REPLY), trace.quote(origin, "reflection_text"), trace.action(holds[-1][0]))
                 yield fire(trace, "check_against_own_copy", step, step, *cited, silent=[(reply or step, REPLY)])
                 return
 
 
-def says_both(step: EvidenceStep, names: list[str]) -> bool:
+def names_all(step: EvidenceStep, names: list[str]) -> bool:
     """True if a line of an output names all of these files."""
     return any(all(name in line for name in names) for line in (step.reflection_text or "").splitlines())
 
@@ -89,10 +89,10 @@ def unseen_members(trace: Trace) -> Iterator[Trigger]:
             continue
         before = [step for step in trace.steps if step.step_id < reply.step_id and step.action_kind == "tool_call"]
         shown = [f"{step.action_text} {step.reflection_text}" for step in before]
-        told_sentences = [text for text in SENTENCE.split(reply.action_text or "") if figure_texts(text)]
+        sentences_with_figures = [text for text in SENTENCE.split(reply.action_text or "") if figure_texts(text)]
         for pair in pairs:
             unseen = [name for name in pair if not any(name in text for text in shown)]
-            if len(unseen) != 1 or not any(all(name in text for name in pair) for text in told_sentences):
+            if len(unseen) != 1 or not any(all(name in text for name in pair) for text in sentences_with_figures):
                 continue
             if assertive(trace, reply) and not reserves(trace, reply, unseen):
                 yield fire(

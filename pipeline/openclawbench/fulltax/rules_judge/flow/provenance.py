@@ -21,25 +21,25 @@ if TYPE_CHECKING:
 
 @dataclass
 class Sources:
-    """What user and tools have said so far. Both are taken in when a text is asked for, and numbers are read when a
-    figure is: most are never."""
+    """User turns and tool outputs so far. A source is added when a text is looked up, and its numbers are read when a
+    figure is: most are never read."""
 
-    new: list[str | EvidenceStep] = field(default_factory=list)  # user turns and calls since a text was asked for
+    new: list[str | EvidenceStep] = field(default_factory=list)  # user turns and calls since the last look-up of a text
     texts: list[str] = field(default_factory=list)
     own_files: set[str] = field(default_factory=set)  # that the agent wrote
-    unread: deque[tuple[str, EvidenceStep | None]] = field(default_factory=deque)  # text of a user, or a call's output
+    pending: deque[tuple[str, EvidenceStep | None]] = field(default_factory=deque)  # sources with unread numbers
     numbers: set[float] = field(default_factory=set)
     columns: list[list[float]] = field(default_factory=list)  # numbers of each output that were read last
     totals: "list[Numbers]" = field(default_factory=list)  # what numbers of each output before add up to
     lasts: dict[str, list[float]] = field(default_factory=dict)  # last number of each output, by folder of its file
     derivation: "Derivation | None" = None  # of all numbers; None until one is asked for
 
-    def hear(self, text: str) -> None:
+    def add_user_turn(self, text: str) -> None:
         """Take in a user turn."""
         self.texts.append(text)
-        self.unread.append((text, None))
+        self.pending.append((text, None))
 
-    def see(self, step: EvidenceStep) -> None:
+    def add_call(self, step: EvidenceStep) -> None:
         """Take in the output of a call, but for numbers that its own arguments brought in."""
         if written(step):
             self.own_files |= own_paths(step)
@@ -47,26 +47,26 @@ class Sources:
         asked, output = step.action_text or "", step.reflection_text or ""
         if not holds(asked, self.own_files):
             self.texts.append(output)
-            self.unread.append((output, step))
+            self.pending.append((output, step))
 
-    def says(self, text: str) -> bool:
-        """True if a text stands in what was said."""
+    def contains(self, text: str) -> bool:
+        """True if a source so far contains a text."""
         for source in self.new:
             if isinstance(source, str):
-                self.hear(source)
+                self.add_user_turn(source)
             else:
-                self.see(source)
+                self.add_call(source)
         self.new.clear()
         return any(map(contains, self.texts, repeat(text)))
 
     def makes(self, numbers: frozenset[float]) -> bool:
-        """True if a figure follows from what was said; a code, which means no number, never does."""
+        """True if a figure follows from the sources so far; a code, which means no number, never does."""
         if not numbers:
             return False
         while self.numbers.isdisjoint(numbers):
-            if not self.unread:
+            if not self.pending:
                 return self.derives(numbers)
-            self.read(*self.unread.popleft())
+            self.read(*self.pending.popleft())
             self.derivation = None
         return True
 
@@ -114,19 +114,19 @@ def unsourced_values(
 ) -> Iterator[Unsourced]:
     """Every first commitment, in a reply or in what a call writes, to a value that no source holds by then.
 
-    A value says something if a call writes it and a later output confirms it, or if it would in its step, beside so
-    many other new ones (`is_open`). For others it is not found out whether a source holds them, which takes long.
+    A value matters if a call writes it and a later output confirms it, or if `is_open` says so of its step and the
+    number of its new values. Other values are skipped, because looking for their sources takes long.
     """
-    sources, heard = Sources(), 0
+    sources, added = Sources(), 0
     turns = sorted(trace.evidence.user_turns, key=lambda turn: turn.user_turn)
     named: set[str] = set()
     for place, step in enumerate(trace.steps):
-        while heard < len(turns) and (step.user_turn is None or turns[heard].user_turn <= step.user_turn):
-            sources.new.append(turns[heard].text)
-            heard += 1
+        while added < len(turns) and (step.user_turn is None or turns[added].user_turn <= step.user_turn):
+            sources.new.append(turns[added].text)
+            added += 1
         is_reply = step.action_kind == "reply"
         commitment = (step.action_text or "") if is_reply else written(step)
-        new_values = [text for text in committed(commitment) if text not in named and not sources.says(text)]
+        new_values = [text for text in committed(commitment) if text not in named and not sources.contains(text)]
         named.update(new_values)
         if step.action_kind == "tool_call":
             sources.new.append(step)
@@ -135,8 +135,8 @@ def unsourced_values(
         confirming = [] if is_reply else confirming_calls(trace.steps[place + 1 :], step, new_values)
         for text in new_values:
             later = next((other for other in confirming if confirms(other, text)), None)
-            says_something = later is not None or is_open(step, len(new_values))
-            if says_something and not sources.makes(readings(text)):
+            matters = later is not None or is_open(step, len(new_values))
+            if matters and not sources.makes(readings(text)):
                 yield Unsourced(step, text, later)
 
 

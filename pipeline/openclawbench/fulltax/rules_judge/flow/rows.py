@@ -1,5 +1,5 @@
-"""Rows of files whose names differ in numbers: a figure left out of a computation over them, a member that differs and
-is passed over, and a member that nobody opened."""
+"""Rows of files whose names differ in numbers: a figure left out of a computation over them, a member whose
+difference is ignored, and a member that no step opened."""
 
 import re
 from collections.abc import Iterator
@@ -38,17 +38,17 @@ def left_out_figures(trace: Trace) -> Iterator[Trigger]:
             if len(members) < LEAST_MEMBERS or len(missing) != 1 or differs(missing[0], used):
                 continue
             later = trace.steps[place + 1 :]
-            telling_step = next(
+            reporting_step = next(
                 (later_step for later_step in later if any(text in shown_text(later_step) for text in results)), None
             )
             again = any(missing[0][0] in shell_command(later_step) + shown_text(later_step) for later_step in later)
-            if telling_step is not None and not again:
+            if reporting_step is not None and not again:
                 cited = (
                     trace.action(step),
                     trace.quote(missing[0][1], "reflection_text"),
-                    trace.quote(telling_step, REPLY),
+                    trace.quote(reporting_step, REPLY),
                 )
-                yield fire(trace, "figure_left_out", step, telling_step, *cited)
+                yield fire(trace, "figure_left_out", step, reporting_step, *cited)
                 return
 
 
@@ -129,13 +129,13 @@ def commitments(trace: Trace) -> list[tuple[EvidenceStep, str, EvidenceStep | No
     return committed
 
 
-def outliers_passed_over(trace: Trace) -> Iterator[Trigger]:
-    """All files of a row but one hold the same mark; what is written or said gives that mark for the one as well, and
-    no source ties the two together."""
+def ignored_outliers(trace: Trace) -> Iterator[Trigger]:
+    """All files of a row but one hold the same mark; a write or a reply gives that mark for the one as well, and no
+    source ties the two together."""
     rows = rows_of_records(trace)
     for step, text, reply in commitments(trace) if rows else ():
         for row in (before(row, step) for row in rows):
-            outlier = passed_over(trace, row, step, text)
+            outlier = left_as_others(trace, row, step, text)
             if outlier is None:
                 continue
             last = reply or step
@@ -147,7 +147,7 @@ def outliers_passed_over(trace: Trace) -> Iterator[Trigger]:
             return
 
 
-def passed_over(trace: Trace, row: list[Record], step: EvidenceStep, text: str) -> Record | None:
+def left_as_others(trace: Trace, row: list[Record], step: EvidenceStep, text: str) -> Record | None:
     """The one member of a row that lacks a mark which all others hold and which a text gives for it too."""
     for outlier in row:
         others = [record for record in row if record is not outlier]
@@ -156,13 +156,13 @@ def passed_over(trace: Trace, row: list[Record], step: EvidenceStep, text: str) 
             own = own_tokens(outlier, row)
             other_value = outlier.marks - frozenset.union(*(record.marks for record in others))
             text_tokens = tokens(text)
-            passes_over = (
+            gives_mark_alone = (
                 bool(other_value) and not any(value in text for value in other_value) and not text_tokens & own
             )
             ascribes = MARK.fullmatch(mark) is not None and any(
                 mark in line and tokens(line) & own for line in text.splitlines()
             )
-            is_given = passes_over or ascribes
+            is_given = gives_mark_alone or ascribes
             if is_given and not tied(trace, outlier, mark, own, row, step):
                 return outlier
     return None
@@ -194,7 +194,7 @@ def tied(trace: Trace, outlier: Record, mark: str, own: frozenset[str], row: lis
 
 def unread_latest(trace: Trace) -> Iterator[Trigger]:
     """Of files named by dates an earlier one was opened, a later one that an output names beside it never, and
-    something is written or told."""
+    something is written or reported."""
     opened: dict[str, EvidenceStep] = {}
     for look in trace.looks:
         for path in paths(named_in(look)):
@@ -222,9 +222,9 @@ def unread_latest(trace: Trace) -> Iterator[Trigger]:
             return
 
 
-def reckoned_among_read(trace: Trace) -> Iterator[Trigger]:
-    """A table is written whose figures stand in outputs as they are, all but one that no tool put out; nothing is said
-    of it."""
+def computed_figure_among_copied(trace: Trace) -> Iterator[Trigger]:
+    """A table is written whose figures were copied from outputs, all but one that no tool printed; the reply does not
+    mention it."""
     for step, text, reply in commitments(trace):
         if step.action_kind == "reply":
             continue
@@ -234,10 +234,10 @@ def reckoned_among_read(trace: Trace) -> Iterator[Trigger]:
             continue
         before = [other for other in trace.steps if other.step_id < step.step_id and other.action_kind == "tool_call"]
         sources = [trace.requests_until(step), *(other.reflection_text or "" for other in before)]
-        reckoned = [(line, figure) for line, figure in rows[:-1] if not any(figure in source for source in sources)]
-        if len(reckoned) != 1 or reckoned[0][1] == rows[-1][1]:
+        computed = [(line, figure) for line, figure in rows[:-1] if not any(figure in source for source in sources)]
+        if len(computed) != 1 or computed[0][1] == rows[-1][1]:
             continue
-        line, figure = reckoned[0]
+        line, figure = computed[0]
         label = next(iter(WORD.findall(line)), "")
         last = reply or step
         if (figure not in (last.action_text or "") and not reserves(trace, last, [label, figure])) or last is step:

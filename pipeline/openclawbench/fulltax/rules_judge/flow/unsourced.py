@@ -15,7 +15,7 @@ from openclawbench.fulltax.rules_judge.trace import Trace
 from openclawbench.fulltax.rules_judge.trigger import Trigger, fire
 from openclawbench.records.packet import EvidenceStep
 
-LEAST_REPORTED = 2  # values: a single one may follow from others in a way that nobody sees
+LEAST_REPORTED = 2  # values: a single one may follow from others unseen
 MOST_CITED = 3
 LEAST_HELD = 2  # figures of tools in a file of data
 NO_OUTPUT = re.compile(r"\(no output\)|\(Command exited with code \d+\)")  # the runtime's words
@@ -65,8 +65,8 @@ class Commitment:
         """True if the reply takes back all values."""
         return self.reply is not None and reserves(self.trace, self.reply, self.about)
 
-    def says_something(self, count: int) -> bool:
-        """True if a value of the step, one of so many, says something if no source holds it. Of a report no more values
+    def matters(self, count: int) -> bool:
+        """True if a value of the step, one of so many, is evidence where no source holds it. No more values of a report
         are looked for than are cited."""
         if not self.is_plain:
             return False
@@ -86,7 +86,7 @@ def values_without_source(trace: Trace) -> Iterator[Trigger]:
             commitments[step.step_id] = Commitment(trace, step)
         return commitments[step.step_id]
 
-    for value in unsourced_values(trace, lambda step, count: commitment(step).says_something(count)):
+    for value in unsourced_values(trace, lambda step, count: commitment(step).matters(count)):
         step = value.step
         is_reply = step.action_kind == "reply"
         cue = trace.quote(step, REPLY, place_of(step, value))

@@ -15,8 +15,8 @@ QUESTION = re.compile(r"[?？]\s*[\"'»”)*_]*\s*$")
 
 
 def unanswered_questions(trace: Trace) -> Iterator[Trigger]:
-    """The agent ends what it says to the user with a question, and the next thing that it does is to write or to send.
-    A look in between may have answered the question, which the agent may have put to itself."""
+    """The agent ends its text to the user with a question, and its next act is to write or to send.
+    A look in between may have answered the question, which the agent may have asked itself."""
     for stretch in trace.stretches:
         for place, step in enumerate(stretch):
             asked = step.narration if step.action_kind == "tool_call" else None
@@ -74,7 +74,7 @@ def unfinished_progress(trace: Trace) -> Iterator[Trigger]:
 
 
 def short_of_end(output: str) -> tuple[Hit, str] | None:
-    """Where the last line of an output says how far a job is, and how far, if that is not its end."""
+    """Where the last line of an output states the progress of a job, and the progress, if that is not its end."""
     line = output.rstrip().rpartition("\n")[2]
     matches = list(PROGRESS.finditer(line))
     if not matches:

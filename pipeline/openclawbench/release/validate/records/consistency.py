@@ -6,12 +6,13 @@ from typing import Any, get_args
 
 from openclawbench.construct.summarize_run import PERSON
 from openclawbench.fulltax.annotation.checks import check
-from openclawbench.fulltax.annotation.draft import ONSETS, Draft
+from openclawbench.fulltax.annotation.draft import Draft
 from openclawbench.fulltax.annotation.quote_grounding import is_grounded
 from openclawbench.records.packet import Evidence
 from openclawbench.records.release import Master
 from openclawbench.records.tiers import BASELINE_JUDGES, BASELINE_TIER, REPAIRED, REVIEW, STATUS_OF
 from openclawbench.records.vocabulary import (
+    ONSETS,
     ActionKind,
     AutoFlag,
     Family,
