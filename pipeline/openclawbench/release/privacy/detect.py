@@ -13,6 +13,9 @@ from openclawbench.release.privacy.rules import PrivacyRules, Rule, plugin_of
 
 QUOTE = "[\"']"  # in a filter; in JSON text it has backslashes before it
 QUOTE_IN_JSON = "\\\\*[\"']"
+# A blank in a filter, also as JSON inside the text has it; and as a line of JSON has all that Python takes as blank.
+BLANK = r"(?:\s|\\+[nrt])"
+BLANK_IN_JSON = r"(?:[\s\x1c-\x1f]|\\+(?:[nrtf]|u(?:00(?:0[9a-d]|1[c-f]|85|a0)|1680|20[0-5][0-9a-f]|3000)))"
 LINE_BREAK = re.compile(r"\r?\n")
 ESCAPED = re.compile(r"\\+([nrt]|[\"'])")  # of JSON inside a text
 SHORTEST = 8  # minimum length of a value that a detector gives without its position
@@ -152,15 +155,14 @@ class Detector:
         return pl.DataFrame([look.alias(str(number)) for number, look in enumerate(looks)])
 
     def suspects(
-        self, texts: Sequence[tuple[int, str, int | None, str]], looks: pl.DataFrame
+        self, lines: Sequence[int], texts: Sequence[str], looks: pl.DataFrame
     ) -> list[tuple[int, list[Finder]]]:
         """(number of a text, rules that may find something in it), of every text that has any.
 
-        `texts`: (number of its line, place, step, text); `looks`: `worth_a_look` of the lines. A column of texts is
-        asked at once, because calls for each text and rule take several times as long as the rules themselves."""
+        `lines`: the number of each text's line; `looks`: `worth_a_look` of the lines. A column of texts is asked at
+        once, because calls for each text and rule take several times as long as the rules themselves."""
         table = pl.DataFrame(
-            {"line": [text[0] for text in texts], "text": [blanked(text[3]) for text in texts]},
-            schema={"line": pl.UInt32, "text": pl.String},
+            {"line": lines, "text": map(blanked, texts)}, schema={"line": pl.UInt32, "text": pl.String}
         ).with_row_index("number")
         finders_of: dict[int, list[Finder]] = {}
         for finder, look in zip(self.finders, looks, strict=True):
@@ -184,8 +186,8 @@ def may_hit(rule: Rule, texts: pl.Expr) -> pl.Expr:
 
 
 def in_json(pattern: str) -> str:
-    """A filter for lines of JSON, where quotation marks in text have a backslash before them."""
-    return pattern.replace(QUOTE, QUOTE_IN_JSON)
+    """A filter for lines of JSON, where quotation marks have a backslash before them and some blanks are escapes."""
+    return pattern.replace(QUOTE, QUOTE_IN_JSON).replace(BLANK, BLANK_IN_JSON)
 
 
 def wrapped_hits(text: str, former_hits: list[Hit], finders: Iterable[Finder]) -> Iterator[Hit]:

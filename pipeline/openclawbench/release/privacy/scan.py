@@ -155,7 +155,8 @@ def finds_of(frame: pl.DataFrame, detector: Detector) -> Iterator[TextFind]:
             for number, value in enumerate(values)
             for place, step_id, text in texts_of(opened(value))
         ]
-        for at, finders in detector.suspects(texts, looks):
+        suspects = detector.suspects([text[0] for text in texts], [text[3] for text in texts], looks)
+        for at, finders in suspects:
             number, place, step_id, text = texts[at]
             file, line = lines.item(number, "file"), lines.item(number, "number")
             yield from finds_at(text, detector, finders, (file, line, *key_of(values[number]), step_id, place))
