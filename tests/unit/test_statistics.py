@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections import Counter
 from dataclasses import replace
 from typing import Any
 
@@ -16,19 +17,29 @@ from openclawbench.records.statistics import StatisticsFile, StatisticsSections
 from openclawbench.release.baseline_notice import RULES_NOTICE, RULES_STAMP
 from openclawbench.release.settings import PublishRules, StatisticsSettings
 from openclawbench.release.statistics.consistency import contradictions
-from openclawbench.release.statistics.corpus import HUMAN_COLUMNS, LABEL_COLUMNS, Corpus, corpus_records, record_columns
+from openclawbench.release.statistics.corpus import (
+    HUMAN_COLUMNS,
+    LABEL_COLUMNS,
+    RECORDS,
+    SUMMED,
+    Corpus,
+    count_labels,
+    count_records,
+    record_columns,
+    with_verdicts,
+)
 from openclawbench.release.statistics.corrected_gap import gap_sentence
 from openclawbench.release.statistics.declaration import share_of, statistic
 from openclawbench.release.statistics.files import statistics_files, text
 from openclawbench.release.statistics.onsets import rank
-from openclawbench.release.statistics.statistics import COLUMNS, STATISTICS, identities, statistics
+from openclawbench.release.statistics.statistics import COLUMNS, STATISTICS, TABLES, identities, statistics
 from openclawbench.reports.files import as_json
 from openclawbench.reports.section import Report, Section
 from openclawbench.tables.schema import schema
 
 RULES = PublishRules.load()
 KINDS = pl.DataFrame(schema=schema(Master)).select(record_columns(COLUMNS)).schema
-LABELS = dict.fromkeys((*LABEL_COLUMNS, "cut", "side"), pl.Categorical)
+LABELS = dict.fromkeys(LABEL_COLUMNS, pl.String)
 EVENTS = dict.fromkeys(Master.model_fields["event_type_counts"].annotation.model_fields, 0)  # type: ignore[union-attr]
 BLANK: dict[str, Any] = dict.fromkeys(KINDS) | {
     "source_model": "m",
@@ -65,20 +76,25 @@ T4 = {
 }
 
 
-def corpus(rows: list[dict[str, Any]], pool: list[dict[str, Any]] | None = None, labels: int = 0) -> Corpus:
+def corpus(
+    rows: list[dict[str, Any]],
+    pool: list[dict[str, Any]] | None = None,
+    labels: int = 0,
+    human: pl.DataFrame | None = None,
+) -> Corpus:
     """A corpus of these rows, everything else blank; the first `labels` accepted ones stand on the test side."""
-    records, step_counts = corpus_records([pl.DataFrame([BLANK | row for row in rows], schema=KINDS)], COLUMNS)
-    sides = [
-        dict.fromkeys(LABELS) | {"source_model": row["source_model"], "anomaly_type_l2": row["anomaly_type_l2"]}
-        for row in records.head(labels).to_dicts()
-    ]
-    same = {"label_status": "accepted", "cut": "default_cut", "side": "test"}
-    return Corpus(
-        records,
-        step_counts,
-        pl.DataFrame([one | same for one in sides], schema=LABELS),
-        pl.DataFrame([dict.fromkeys(PoolRow.model_fields) | one for one in pool or []], schema=dict(schema(PoolRow))),
-    )
+    own = pl.DataFrame([dict.fromkeys(PoolRow.model_fields) | one for one in pool or []], schema=dict(schema(PoolRow)))
+    return counted(pl.DataFrame([BLANK | row for row in rows], schema=KINDS), own, labels, human)
+
+
+def counted(records: pl.DataFrame, pool: pl.DataFrame, labels: int = 0, human: pl.DataFrame | None = None) -> Corpus:
+    """A corpus of these records: each as it is, for counting here in another way, and counted as a release's are."""
+    tables, step_counts = count_records([records[:2], records[2:]], COLUMNS, TABLES, human)
+    rows = [{name: row[name] for name in LABELS if name in row} for row in records.head(labels).to_dicts()]
+    tested = pl.DataFrame([row | {"label_status": "accepted"} for row in rows], schema=LABELS)
+    each = with_verdicts(records.drop(SUMMED), human).with_columns(pl.lit(1).alias(RECORDS))
+    sides = count_labels(tested.lazy(), "default_cut", "test").collect()
+    return Corpus(each, step_counts, sides, pool, None, human, tables)
 
 
 def paper() -> Corpus:
@@ -115,7 +131,7 @@ def paper() -> Corpus:
         for number, name in enumerate(one for one, (_, count) in T4.items() for _ in range(count))
         for slice_label in [("pass_low_risk", "pass_medium_risk", "pass_high_risk")[number % 3]]
     ]
-    return Corpus(*corpus_records([records], COLUMNS), pl.DataFrame(schema=LABELS), corpus([], pool).pool)
+    return counted(records, corpus([], pool).pool)
 
 
 def made(some: Corpus) -> tuple[Report, dict[str, Section]]:
@@ -183,6 +199,14 @@ def test_a_statistic_reads_no_column_that_it_does_not_declare() -> None:
     with pytest.raises(pl.exceptions.ColumnNotFoundError, match="severity"):
         statistic()(undeclared).compute(corpus([{}]), RULES.statistics)
     assert statistic(reads=["severity"])(undeclared).compute(corpus([{}]), RULES.statistics).rows == [{"severity": 1}]
+
+
+def test_counted_records_give_the_statistics_of_the_records_themselves() -> None:
+    some = paper()
+    assert made(some)[0].data() == made(replace(some, counted={}))[0].data()
+    assert some.records.height == 31_264
+    assert max(table.height for table in some.counted.values()) < 100
+    assert {table[RECORDS].sum() for table in some.counted.values()} == {31_264}
 
 
 @pytest.mark.parametrize("columns", [{}, {"length": "", "more": ""}])
@@ -428,7 +452,7 @@ def test_onsets_by_step_and_by_part() -> None:
 
 @given(st.lists(st.integers(1, 60), min_size=1, max_size=40), st.integers(0, 10))
 def test_a_rank_is_the_smallest_value_with_so_many_at_or_below(values: list[int], part: int) -> None:
-    found = rank(sorted(values), part, 10)
+    found = rank(sorted(Counter(values).items()), part, 10)
     enough = [one for one in sorted(values) if sum(other <= one for other in values) * 10 >= part * len(values)]
     assert found == enough[0]
 
@@ -451,8 +475,10 @@ def test_human_verdicts_correct_the_gap() -> None:
         schema=dict(zip(HUMAN_COLUMNS, (pl.String, pl.String, pl.Boolean, pl.Boolean), strict=True)),
         orient="row",
     )
-    report, sections = made(replace(corpus(rows), human=human))
+    some = corpus(rows, human=human)
+    report, sections = made(some)
     section = sections["corrected_gap"]
+    assert section.data() == made(replace(some, counted={}))[1]["corrected_gap"].data()
     assert [list(row.values())[1:-1] for row in section.rows[:-1]] == [
         ["pass_low_risk", "accepted", True, 4, 1, 1, 1],
         ["pass_low_risk", "accepted", False, 6, 1, 3, 0],

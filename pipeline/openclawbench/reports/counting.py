@@ -19,10 +19,12 @@ def all_models(tables: Tables) -> list[str]:
     return sorted({*models_of(tables(TraceSummaryRow)), *models_of(tables(AlignedDescriptor))})
 
 
-def by_model(table: pl.LazyFrame, keys: list[str], name: str = "steps") -> list[Row]:
+def by_model(table: pl.LazyFrame, keys: list[str], name: str = "steps", records: str | None = None) -> list[Row]:
     """Counts of a table by `keys`: one row per combination, with the count under `name` and {source model: count} under
-    BY_MODEL. The most frequent comes first; ties are in the order of the keys."""
-    counted = table.group_by([*keys, "source_model"]).agg(pl.len().alias("n")).sort(*keys, "source_model").collect()
+    BY_MODEL. The most frequent comes first; ties are in the order of the keys. `records`: the column that says how
+    many records a row stands for; without it, one."""
+    number = pl.col(records).sum() if records else pl.len()
+    counted = table.group_by([*keys, "source_model"]).agg(number.alias("n")).sort(*keys, "source_model").collect()
     counts: dict[tuple[Any, ...], dict[str, int]] = {}
     for *key, model, number in counted.select(*keys, "source_model", "n").iter_rows():
         counts.setdefault(tuple(key), {})[model] = number

@@ -10,7 +10,7 @@ from openclawbench.release.labels.labels import CUTS, SIDES
 from openclawbench.release.settings import StatisticsSettings
 from openclawbench.release.statistics import pictures
 from openclawbench.release.statistics.consistency import Identity
-from openclawbench.release.statistics.corpus import ANOMALOUS, Corpus
+from openclawbench.release.statistics.corpus import ANOMALOUS, RECORDS, Corpus, number_of
 from openclawbench.release.statistics.declaration import Figures, same, statistic, total_row
 from openclawbench.release.writer.summarize import SUMMARY
 from openclawbench.reports.counting import by_model, share, with_models
@@ -32,11 +32,11 @@ def source_models_identities(figures: Figures) -> Iterator[Identity]:
     yield trajectories_identity(figures, "source_models")
 
 
-@statistic(identities=source_models_identities)
+@statistic(reads=["num_steps"], identities=source_models_identities)
 def source_models(corpus: Corpus, _settings: StatisticsSettings) -> Section:
     """T4: one row per source model, and the total."""
     rows = [model_row(corpus, model) for model in corpus.models]
-    trajectories = corpus.records.height
+    trajectories = number_of(corpus.records)
     total: Row = {
         name: sum(row[name] for row in rows) for name in MODEL_COLUMNS if name not in ("source_model", "share")
     }
@@ -71,11 +71,11 @@ def model_row(corpus: Corpus, model: str) -> Row:
     records, labels = corpus.records.filter(own), corpus.labels.filter(own)
     return {
         "source_model": model,
-        "trajectories": records.height,
-        "steps": int(records["num_steps"].sum()),
+        "trajectories": number_of(records),
+        "steps": int((records["num_steps"] * records[RECORDS]).sum()),
         "calibration": corpus.pool.filter(own).height,
         **{
-            f"{cut}_{side}": labels.filter(pl.col("cut") == cut, pl.col("side") == side).height
+            f"{cut}_{side}": number_of(labels.filter(pl.col("cut") == cut, pl.col("side") == side))
             for cut in CUTS
             for side in SIDES
         },
@@ -93,13 +93,14 @@ def partitions_identities(figures: Figures) -> Iterator[Identity]:
 def partitions(corpus: Corpus, settings: StatisticsSettings) -> Section:
     """T5: corpus, tiers, the accepted rows of the label files, the pool."""
     tiers = corpus.records["quality_tier"]
-    sizes = {"corpus": corpus.records.height} | {tier: int((tiers == tier).sum()) for tier in TIERS}
+    of_tier = {tier: number_of(corpus.records.filter(pl.col("quality_tier") == tier)) for tier in TIERS}
+    sizes = {"corpus": number_of(corpus.records), **of_tier}
     for status in (ACCEPTED, BASELINE) if (tiers == BASELINE_TIER).any() else (ACCEPTED,):
         rows = corpus.labels.filter(pl.col("label_status") == status)
         for cut in CUTS:
             for side in SIDES:
                 name = f"{cut}_{side}" if status == ACCEPTED else f"{cut}_{side}_{status}"
-                sizes[name] = rows.filter(pl.col("cut") == cut, pl.col("side") == side).height
+                sizes[name] = number_of(rows.filter(pl.col("cut") == cut, pl.col("side") == side))
     sizes["calibration_pool"] = corpus.pool.height
     if corpus.both_sure is not None:
         sizes["both_high_confidence"] = corpus.both_sure
@@ -118,7 +119,7 @@ def partitions(corpus: Corpus, settings: StatisticsSettings) -> Section:
             {
                 "partition": name,
                 "size": size,
-                "share": share(size, corpus.records.height),
+                "share": share(size, sizes["corpus"]),
                 "default_use": settings.default_use.get(name, ""),
             }
             for name, size in sizes.items()
@@ -178,7 +179,7 @@ def quality_tiers_identities(figures: Figures) -> Iterator[Identity]:
 def quality_tiers(corpus: Corpus, settings: StatisticsSettings) -> Section:
     """T31, with what the tiers' labels are."""
     records = corpus.records
-    counted = {row["quality_tier"]: row for row in by_model(records.lazy(), ["quality_tier"], "trajectories")}
+    counted = {row["quality_tier"]: row for row in by_model(records.lazy(), ["quality_tier"], "trajectories", RECORDS)}
     rows = with_models(
         [counted.get(tier, {"trajectories": 0, BY_MODEL: {}}) | {"quality_tier": tier} for tier in TIERS], corpus.models
     )
@@ -189,7 +190,7 @@ def quality_tiers(corpus: Corpus, settings: StatisticsSettings) -> Section:
         for row in rows
     ]
     sums = {model: sum(row[BY_MODEL][model] for row in rows) for model in corpus.models}
-    total: Row = {"quality_tier": TOTAL, "trajectories": records.height, "default_use": "", BY_MODEL: sums}
+    total: Row = {"quality_tier": TOTAL, "trajectories": number_of(records), "default_use": "", BY_MODEL: sums}
     rows.append(total | decisions(records))
     return Section(
         name="quality_tiers",
@@ -206,7 +207,7 @@ def quality_tiers(corpus: Corpus, settings: StatisticsSettings) -> Section:
             "undecided": "those without a decision",
             BY_MODEL: "`trajectories` of that source model",
         },
-        rows=[{**row, "share": share(row["trajectories"], records.height)} for row in rows],
+        rows=[{**row, "share": share(row["trajectories"], total["trajectories"])} for row in rows],
         prose=frozenset({"default_use"}),
         plot=partial(pictures.tiers, rows[:-1], corpus.models),
     )
@@ -214,6 +215,6 @@ def quality_tiers(corpus: Corpus, settings: StatisticsSettings) -> Section:
 
 def decisions(records: pl.DataFrame) -> Row:
     """How many are anomalous, normal, undecided."""
-    undecided = int(records["is_anomalous"].null_count())
-    anomalous = records.filter(ANOMALOUS).height
-    return {"anomalous": anomalous, "normal": records.height - undecided - anomalous, "undecided": undecided}
+    undecided = number_of(records.filter(pl.col("is_anomalous").is_null()))
+    anomalous = number_of(records.filter(ANOMALOUS))
+    return {"anomalous": anomalous, "normal": number_of(records) - undecided - anomalous, "undecided": undecided}

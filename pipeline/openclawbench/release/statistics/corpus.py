@@ -1,8 +1,13 @@
-"""The input of the statistics: a few columns of the released files, and nothing else."""
+"""The input of the statistics: a few columns of the released files, and nothing else.
 
-from collections.abc import Iterable
-from dataclasses import dataclass
-from itertools import chain
+Statistics count records, so they need no row of each: `count_corpus` counts, shard by shard, how many records have
+which values. What it holds grows with the values that occur, not with the records.
+"""
+
+import contextlib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import chain, islice
 from pathlib import Path
 
 import polars as pl
@@ -26,8 +31,6 @@ from openclawbench.tables.schema import schema
 
 BASE_COLUMNS = (  # that every statistic may use
     "source_model",
-    "trajectory_id",
-    "num_steps",
     "oracle_outcome",
     "slice_label",
     "is_anomalous",
@@ -35,11 +38,14 @@ BASE_COLUMNS = (  # that every statistic may use
     "judge",
 )
 COMPUTED = {"judge": pl.col("provenance").struct["judge"], "failures_only": failures_only()}  # from other columns
+RECORDS = "records"  # column: how many records, or rows of a label file, have the values of a row
 HUMAN_COLUMNS = (*TRAJECTORY_KEY, "human_anomaly_label", "same_label")
+VERDICTS = ("reviewed", "human_anomaly_label")  # of a record: whether people reviewed the label it has; what they say
 COMPUTED_FROM = ("provenance", "oracle")
 SUMMED = ("event_type_counts", "language_counts")  # columns of step counts, which are needed as sums alone
 STEP_COUNTS = {"column": pl.String, "source_model": pl.String, "name": pl.String, "steps": pl.Int64}
 LABEL_COLUMNS = ("source_model", "label_status", "anomaly_type_l2")  # of a row of a label file
+COUNTED_AT_ONCE = 32  # shards, or batches of lines, whose counts are added up together
 ADDED = {"mode": pl.String}  # columns that releases of earlier checkouts lack: null there
 BASELINE_ONLY = (
     " No record of this release is accepted: what is counted are labels of the rules judge, which are a baseline."
@@ -59,10 +65,11 @@ READ = {  # released files -> what is read of them
 class Corpus:
     """The columns of one release that statistics need, in memory.
 
-    records: BASE_COLUMNS and further columns, one row per trajectory, texts as such or as categories; step_counts:
-    STEP_COUNTS, the columns of SUMMED summed over each source model; labels: LABEL_COLUMNS with `cut` and `side`; pool:
-    PoolRow's columns; both_sure: records in both_high_confidence.jsonl, null without a second pass; human:
-    HUMAN_COLUMNS of human_audited, null without human verdicts.
+    records: BASE_COLUMNS, RECORDS and further columns, one row for each combination of values, or for each trajectory;
+    step_counts: STEP_COUNTS, the columns of SUMMED summed over each source model; labels: LABEL_COLUMNS with `cut`,
+    `side` and RECORDS; pool: PoolRow's columns; both_sure: records in both_high_confidence.jsonl, null without a second
+    pass; human: HUMAN_COLUMNS of human_audited, null without human verdicts; counted: `records` with other columns,
+    by their names without RECORDS.
     """
 
     records: pl.DataFrame
@@ -71,6 +78,17 @@ class Corpus:
     pool: pl.DataFrame
     both_sure: int | None = None
     human: pl.DataFrame | None = None
+    counted: Mapping[tuple[str, ...], pl.DataFrame] = field(default_factory=dict)
+
+    def of_columns(self, names: tuple[str, ...]) -> "Corpus":
+        """The corpus with these columns of records, and RECORDS, alone."""
+        return replace(
+            self, records=self.counted[names] if names in self.counted else self.records.select(*names, RECORDS)
+        )
+
+    def with_human(self, human: pl.DataFrame | None) -> "Corpus":
+        """The corpus with other verdicts. It must have a row for each trajectory."""
+        return replace(self, records=with_verdicts(self.records.drop(VERDICTS), human), human=human)
 
     @property
     def models(self) -> list[str]:
@@ -91,7 +109,7 @@ class Corpus:
     def status_words(self) -> str:
         """The sentence of a table of labels on baseline records that it counts or leaves out; empty if there are
         none."""
-        baseline_records = self.records.filter(IS_BASELINE).height
+        baseline_records = number_of(self.records.filter(IS_BASELINE))
         if self.status == BASELINE:
             return BASELINE_ONLY
         return BASELINE_LEFT.format(records=baseline_records) if baseline_records else ""
@@ -102,28 +120,65 @@ class Corpus:
         return notice_of(self.records["judge"])
 
 
-def read_corpus(root: Path, columns: Iterable[str] = (), categories: bool = False) -> Corpus:
-    """The release in `root`. `columns`: of the records, besides BASE_COLUMNS; `categories`: texts of records other than
-    their id as categories, which take a third of the memory and join with no text. Raises UsageError if it is not a
-    release, and UnreadableInput with the file if one cannot be read."""
+def number_of(rows: pl.DataFrame) -> int:
+    """How many records the rows of a Corpus stand for."""
+    return int(rows[RECORDS].sum())
+
+
+def read_corpus(root: Path, columns: Iterable[str] = ()) -> Corpus:
+    """The release in `root`, with a row for each trajectory, which has its `trajectory_id` and VERDICTS. `columns`: of
+    the records, besides BASE_COLUMNS. Raises UsageError if it is not a release, and UnreadableInput with the file if
+    one cannot be read."""
+    with readable(root):
+        human = human_verdicts(root)
+        records = pl.concat([no_records(columns), *record_parts(root, columns)]).drop(SUMMED, strict=False)
+        each = with_verdicts(records, human).with_columns(pl.lit(1, pl.Int64).alias(RECORDS))
+        return Corpus(each, pl.DataFrame(schema=STEP_COUNTS), *labels_and_pool(root), both_sure(root), human)
+
+
+def count_corpus(root: Path, columns: Iterable[str], tables: Iterable[tuple[str, ...]]) -> Corpus:
+    """The release in `root`, counted. `columns`: of the records, besides BASE_COLUMNS; `tables`: the sets of columns by
+    which its records are counted. Raises as `read_corpus`."""
+    with readable(root):
+        human = human_verdicts(root)
+        counted, step_counts = count_records(record_parts(root, columns), columns, tables, human)
+        records = counted[BASE_COLUMNS]
+        return Corpus(records, step_counts, *labels_and_pool(root), both_sure(root), human, counted)
+
+
+@contextlib.contextmanager
+def readable(root: Path) -> Iterator[None]:
+    """UsageError if the folder is not a release; UnreadableInput for what cannot be read of it."""
     if not (root / SUMMARY).is_file():  # a release without a session has no folder of a source model
         raise UsageError(f"{root}: holds no {SUMMARY}, so it is not a release. Name the folder that has it.")
     try:
-        shards = [path for model in models_of(root) for path in shards_of(root, f"{ROOT}/{model}/{MASTER_FILE}")]
-        scans = (scan_records(path).select(record_columns(columns)) for path in shards)
-        parts = (scan.collect(engine="streaming") for scan in scans)
-        records, step_counts = corpus_records(parts, columns, categories)
-        labels = [label_file(root, cut, side) for cut in CUTS for side in SIDES]
-        pool = pl.read_parquet(root / typed_file(POOL_FILE), glob=False)
-        verdicts = root / typed_file(HUMAN_FILE)
-        human = pl.read_parquet(verdicts, glob=False, columns=list(HUMAN_COLUMNS)) if verdicts.is_file() else None
+        yield
     except (OSError, pl.exceptions.PolarsError) as error:
         reason = str(error).partition("\n")[0]
         raise UnreadableInput(
             f"{root}: cannot read the release: {reason}. Validate the copy, or fetch it anew."
         ) from error
-    own = pool.select(list(PoolRow.model_fields))
-    return Corpus(records, step_counts, pl.concat(labels), own, both_sure(root), human)
+
+
+def record_parts(root: Path, columns: Iterable[str]) -> Iterator[pl.DataFrame]:
+    """`record_columns` of the records of a release, shard by shard."""
+    for model in models_of(root):
+        for path in shards_of(root, f"{ROOT}/{model}/{MASTER_FILE}"):
+            yield scan_records(path).select(record_columns(columns)).collect(engine="streaming")
+
+
+def labels_and_pool(root: Path) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """`labels` and `pool` of a Corpus."""
+    rows = ((scan_labels(root, cut, side), cut, side) for cut in CUTS for side in SIDES)
+    labels = pl.concat([count_labels(*each).collect(engine="streaming") for each in rows])
+    pool = pl.read_parquet(root / typed_file(POOL_FILE), glob=False)
+    return labels, pool.select(list(PoolRow.model_fields))
+
+
+def human_verdicts(root: Path) -> pl.DataFrame | None:
+    """`human` of a Corpus."""
+    path = root / typed_file(HUMAN_FILE)
+    return pl.read_parquet(path, glob=False, columns=list(HUMAN_COLUMNS)) if path.is_file() else None
 
 
 def scan_records(path: Path) -> pl.LazyFrame:
@@ -134,23 +189,49 @@ def scan_records(path: Path) -> pl.LazyFrame:
 
 
 def record_columns(columns: Iterable[str]) -> list[pl.Expr]:
-    """BASE_COLUMNS and `columns` as expressions over the columns of a master table."""
-    return [COMPUTED.get(name, pl.col(name)).alias(name) for name in (*BASE_COLUMNS, *columns)]
+    """The id of a trajectory, BASE_COLUMNS and `columns` as expressions over the columns of a master table."""
+    names = [name for name in ("trajectory_id", *BASE_COLUMNS, *columns) if name not in VERDICTS]
+    return [COMPUTED.get(name, pl.col(name)).alias(name) for name in names]
 
 
-def corpus_records(
-    parts: Iterable[pl.DataFrame], columns: Iterable[str], categories: bool = True
-) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """(records, step_counts) of a Corpus, of parts that each have `record_columns`."""
-    empty = pl.DataFrame(schema=schema(Master)).select(record_columns(columns))
-    texts = pl.col(pl.String).exclude("trajectory_id").cast(pl.Categorical)
-    records, sums = [], [pl.DataFrame(schema=STEP_COUNTS)]
-    for part in chain([empty], parts):
-        sums += [step_sums(part, column) for column in SUMMED if column in part.columns]
-        slim = part.drop(SUMMED, strict=False)
-        records.append(slim.with_columns(texts) if categories else slim)
-    counts = pl.concat(sums).group_by("column", "source_model", "name", maintain_order=True).agg(pl.col("steps").sum())
-    return pl.concat(records), counts
+def no_records(columns: Iterable[str]) -> pl.DataFrame:
+    """`record_columns` of no records."""
+    return pl.DataFrame(schema=schema(Master)).select(record_columns(columns))
+
+
+def count_records(
+    parts: Iterable[pl.DataFrame],
+    columns: Iterable[str],
+    tables: Iterable[tuple[str, ...]],
+    human: pl.DataFrame | None,
+) -> tuple[dict[tuple[str, ...], pl.DataFrame], pl.DataFrame]:
+    """(counted, step_counts) of a Corpus, of parts that each have `record_columns`. `tables`: the sets of columns."""
+    counts: dict[tuple[str, ...], list[pl.DataFrame]] = {names: [] for names in (BASE_COLUMNS, *tables)}
+    sums = [pl.DataFrame(schema=STEP_COUNTS)]
+    every = chain([no_records(columns)], parts)
+    while some := [*islice(every, COUNTED_AT_ONCE)]:
+        for part in some:
+            sums += [step_sums(part, column) for column in SUMMED if column in part.columns]
+            judged = with_verdicts(part, human)
+            for names, count in counts.items():
+                count.append(judged.group_by(names, maintain_order=True).agg(pl.len().cast(pl.Int64).alias(RECORDS)))
+        counts = {names: [added_up(count, names)] for names, count in counts.items()}
+        sums = [added_up(sums, ("column", "source_model", "name"))]
+    return {names: count for names, (count,) in counts.items()}, sums[0]
+
+
+def added_up(counts: list[pl.DataFrame], names: Iterable[str]) -> pl.DataFrame:
+    """Counts by some columns, of several parts, as those of all of them."""
+    return pl.concat(counts).group_by(names, maintain_order=True).sum()
+
+
+def with_verdicts(records: pl.DataFrame, human: pl.DataFrame | None) -> pl.DataFrame:
+    """Records with VERDICTS. `human`: HUMAN_COLUMNS; verdicts on another label than the record has do not count."""
+    if human is None:
+        return records.with_columns(reviewed=pl.lit(False), human_anomaly_label=pl.lit(None, pl.Boolean))
+    verdicts = human.filter(pl.col("same_label")).drop("same_label").with_columns(reviewed=pl.lit(True))
+    joined = records.join(verdicts, on=list(TRAJECTORY_KEY), how="left", maintain_order="left")
+    return joined.with_columns(pl.col("reviewed").fill_null(False))
 
 
 def step_sums(records: pl.DataFrame, column: str) -> pl.DataFrame:
@@ -160,16 +241,15 @@ def step_sums(records: pl.DataFrame, column: str) -> pl.DataFrame:
     return rows.select(column=pl.lit(column), source_model="source_model", name="name", steps="steps")
 
 
-def label_file(root: Path, cut: str, side: str) -> pl.DataFrame:
-    """One label file."""
-    rows = pl.read_parquet(root / f"{CUTS[cut]}silver_{side}_labels.parquet", glob=False, columns=[*LABEL_COLUMNS])
-    return label_columns(rows, cut, side)
+def scan_labels(root: Path, cut: str, side: str) -> pl.LazyFrame:
+    """The rows of one label file."""
+    return pl.scan_parquet(root / f"{CUTS[cut]}silver_{side}_labels.parquet", glob=False)
 
 
-def label_columns(rows: pl.DataFrame, cut: str, side: str) -> pl.DataFrame:
-    """Rows of a label file as those of a Corpus, their texts as categories."""
-    columns = rows.select(*LABEL_COLUMNS, cut=pl.lit(cut), side=pl.lit(side))
-    return columns.with_columns(pl.col(pl.String).cast(pl.Categorical))
+def count_labels(rows: pl.LazyFrame, cut: str, side: str) -> pl.LazyFrame:
+    """Rows of a label file, counted as `labels` of a Corpus has them."""
+    counted = rows.group_by(LABEL_COLUMNS).agg(pl.len().cast(pl.Int64).alias(RECORDS))
+    return counted.select(*LABEL_COLUMNS, pl.lit(cut).alias("cut"), pl.lit(side).alias("side"), RECORDS)
 
 
 def both_sure(root: Path) -> int | None:

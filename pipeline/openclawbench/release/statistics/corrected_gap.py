@@ -9,7 +9,7 @@ from openclawbench.records.tiers import BASELINE, REVIEW, STATUS_OF, status
 from openclawbench.release.settings import StatisticsSettings
 from openclawbench.release.statistics.composition import TOTAL
 from openclawbench.release.statistics.consistency import Identity
-from openclawbench.release.statistics.corpus import Corpus
+from openclawbench.release.statistics.corpus import RECORDS, VERDICTS, Corpus, number_of
 from openclawbench.release.statistics.declaration import Figures, same, statistic, total_row
 from openclawbench.reports.corrected_gap import (
     FEW_VERDICTS,
@@ -21,7 +21,6 @@ from openclawbench.reports.corrected_gap import (
 from openclawbench.reports.counting import percent, share
 from openclawbench.reports.evidence.slices import PASSING_SLICES
 from openclawbench.reports.section import Row, Section
-from openclawbench.tables.record import TRAJECTORY_KEY
 
 CORRECTED, UNCORRECTED, BASELINE_UNCORRECTED = (
     "corrected by human verdicts",
@@ -40,7 +39,7 @@ def corrected_gap_identities(figures: Figures) -> Iterator[Identity]:
         yield same("gap, accepted", {"gap": total["accepted"], "corrected_gap": rows[-1]["trajectories"]})
 
 
-@statistic(identities=corrected_gap_identities)
+@statistic(reads=VERDICTS, identities=corrected_gap_identities)
 def corrected_gap(corpus: Corpus, settings: StatisticsSettings) -> Section:
     """One row per stratum (risk slice, label status, silver label) of the oracle-passing records outside review."""
     rows = strata_rows(corpus)
@@ -145,7 +144,7 @@ def gap_sentence(facts: Mapping[str, Any]) -> str:
 
 def about(verdicts: int, corpus: Corpus, settings: StatisticsSettings) -> str:
     """The description of the section, with its limits."""
-    in_review = passing(corpus).filter(pl.col("quality_tier") == REVIEW).height
+    in_review = number_of(passing(corpus).filter(pl.col("quality_tier") == REVIEW))
     without = f" {in_review} oracle-passing records in review have no label to correct and are left out." * bool(
         in_review
     )
@@ -176,22 +175,14 @@ def passing(corpus: Corpus) -> pl.DataFrame:
 def strata_rows(corpus: Corpus) -> list[Row]:
     """The strata that have a trajectory, in the order of risk: STRATUM_COLUMNS without the share."""
     records = passing(corpus).filter(pl.col("quality_tier") != REVIEW).with_columns(status())
-    human = pl.col("human_anomaly_label")
-    reviewed = (
-        pl.DataFrame(schema=dict.fromkeys(TRAJECTORY_KEY, pl.String) | {"human_anomaly_label": pl.Boolean})
-        if corpus.human is None
-        else corpus.human.filter(pl.col("same_label")).select(*TRAJECTORY_KEY, "human_anomaly_label")
-    ).with_columns(reviewed=True)
+    human, number = pl.col("human_anomaly_label"), pl.col(RECORDS)
     counted = (
-        records.join(
-            reviewed.cast({"source_model": records.schema["source_model"]}), on=list(TRAJECTORY_KEY), how="left"
-        )
-        .group_by("slice_label", "label_status", silver_anomalous=pl.col("is_anomalous").fill_null(False))
+        records.group_by("slice_label", "label_status", silver_anomalous=pl.col("is_anomalous").fill_null(False))
         .agg(
-            trajectories=pl.len(),
-            human_anomalous=human.fill_null(False).sum(),
-            human_normal=(~human).fill_null(False).sum(),
-            unresolved=(pl.col("reviewed").fill_null(False) & human.is_null()).sum(),
+            trajectories=number.sum(),
+            human_anomalous=number.filter(human).sum(),
+            human_normal=number.filter(~human).sum(),
+            unresolved=number.filter(pl.col("reviewed") & human.is_null()).sum(),
         )
         .rows(named=True)
     )

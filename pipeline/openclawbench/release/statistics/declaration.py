@@ -43,12 +43,15 @@ class Statistic:
     in_card: bool
     headline_in_card: bool
 
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of records that it gets, besides RECORDS."""
+        return tuple(name for name in (*BASE_COLUMNS, *self.reads) if name not in SUMMED)
+
     def compute(self, corpus: Corpus, settings: StatisticsSettings) -> Section:
         """The table. Raises polars' ColumnNotFoundError if the function uses a column that it does not declare, and
         ValueError if its rows and its `columns` differ."""
-        names = [name for name in (*BASE_COLUMNS, *self.reads) if name not in SUMMED]
-        own = replace(corpus, records=corpus.records.select(names))
-        section = self.function(own, settings)
+        section = self.function(corpus.of_columns(self.columns), settings)
         for row in section.rows:
             if unlike := sorted(row.keys() ^ section.columns.keys()):
                 raise ValueError(

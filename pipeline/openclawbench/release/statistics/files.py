@@ -6,8 +6,8 @@ from typing import Any
 
 from openclawbench.base.canonical_json import canonical_json
 from openclawbench.release.settings import PublishRules
-from openclawbench.release.statistics.corpus import read_corpus
-from openclawbench.release.statistics.statistics import COLUMNS, statistics
+from openclawbench.release.statistics.corpus import count_corpus
+from openclawbench.release.statistics.statistics import COLUMNS, TABLES, statistics
 from openclawbench.reports import plots
 from openclawbench.reports.files import as_json
 from openclawbench.reports.markdown import render
@@ -18,7 +18,7 @@ DATA, TEXT, FOLDER = "statistics.json", "STATISTICS.md", "statistics"
 
 def statistics_of(root: Path, rules: PublishRules) -> Report:
     """The statistics of the release in `root`. UsageError, UnreadableInput."""
-    return statistics(read_corpus(root, COLUMNS, categories=True), rules.statistics)
+    return statistics(count_corpus(root, COLUMNS, TABLES), rules.statistics)
 
 
 def statistics_files(report: Report, rules: PublishRules) -> dict[str, bytes]:

@@ -11,7 +11,7 @@ from openclawbench.records.vocabulary import SliceLabel
 from openclawbench.release.settings import StatisticsSettings
 from openclawbench.release.statistics import pictures
 from openclawbench.release.statistics.consistency import Identity, Share
-from openclawbench.release.statistics.corpus import ANOMALOUS, Corpus
+from openclawbench.release.statistics.corpus import ANOMALOUS, Corpus, number_of
 from openclawbench.release.statistics.declaration import Figures, Rows, same, statistic, sum_of
 from openclawbench.release.statistics.labels import interval_words
 from openclawbench.release.writer.summarize import SUMMARY
@@ -178,27 +178,27 @@ def gap_row(scope: str, name: str, records: pl.DataFrame, settings: StatisticsSe
     """Counts, shares and intervals of one scope."""
     measured, baseline = records.filter(~BY_BASELINE_JUDGE), records.filter(BY_BASELINE_JUDGE)
     accepted = measured.filter(IS_ACCEPTED)
-    anomalous, sure = measured.filter(ANOMALOUS).height, accepted.filter(ANOMALOUS).height
-    called = baseline.filter(ANOMALOUS).height
-    all_of_them = proportion(anomalous, measured.height, settings.confidence, settings.interval)
-    of_baseline = proportion(called, baseline.height, settings.confidence, settings.interval)
-    of_accepted = proportion(sure, accepted.height, settings.confidence, settings.interval)
+    anomalous, sure = number_of(measured.filter(ANOMALOUS)), number_of(accepted.filter(ANOMALOUS))
+    called = number_of(baseline.filter(ANOMALOUS))
+    all_of_them = proportion(anomalous, number_of(measured), settings.confidence, settings.interval)
+    of_baseline = proportion(called, number_of(baseline), settings.confidence, settings.interval)
+    of_accepted = proportion(sure, number_of(accepted), settings.confidence, settings.interval)
     return {
         "scope": scope,
         "name": name,
-        "trajectories": records.height,
-        "measured": measured.height,
-        "undecided": measured["is_anomalous"].null_count(),
+        "trajectories": number_of(records),
+        "measured": number_of(measured),
+        "undecided": number_of(measured.filter(pl.col("is_anomalous").is_null())),
         "anomalous": anomalous,
         "anomalous_share": all_of_them.value,
         "low_share": all_of_them.low,
         "high_share": all_of_them.high,
-        "accepted": accepted.height,
+        "accepted": number_of(accepted),
         "accepted_anomalous": sure,
         "accepted_share": of_accepted.value,
         "accepted_low_share": of_accepted.low,
         "accepted_high_share": of_accepted.high,
-        "baseline": baseline.height,
+        "baseline": number_of(baseline),
         "baseline_anomalous": called,
         "baseline_share": of_baseline.value,
         "baseline_low_share": of_baseline.low,

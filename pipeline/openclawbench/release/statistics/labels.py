@@ -11,7 +11,7 @@ from openclawbench.records.vocabulary import Recoverability, Severity, Subtype
 from openclawbench.release.settings import StatisticsSettings
 from openclawbench.release.statistics import pictures
 from openclawbench.release.statistics.consistency import Identity
-from openclawbench.release.statistics.corpus import ANOMALOUS, Corpus
+from openclawbench.release.statistics.corpus import ANOMALOUS, RECORDS, Corpus, number_of
 from openclawbench.release.statistics.declaration import Figures, same, statistic, sum_of
 from openclawbench.release.writer.summarize import SUMMARY
 from openclawbench.reports.counting import by_model, share, with_models
@@ -46,14 +46,15 @@ def subtypes_identities(figures: Figures) -> Iterator[Identity]:
 @statistic(reads=["anomaly_type_l2"], identities=subtypes_identities)
 def subtypes(corpus: Corpus, settings: StatisticsSettings) -> Section:
     """Mass of each of the five subtypes among the anomalous records of one label_status."""
-    positives = corpus.positives
-    counted = {row["anomaly_type_l2"]: row for row in by_model(positives.lazy(), ["anomaly_type_l2"], "trajectories")}
+    positives, anomalous = corpus.positives, number_of(corpus.positives)
+    of_subtype = by_model(positives.lazy(), ["anomaly_type_l2"], "trajectories", RECORDS)
+    counted = {row["anomaly_type_l2"]: row for row in of_subtype}
     names = [*get_args(Subtype), *sorted(name for name in counted if name and name not in get_args(Subtype))]
     rows = with_models(
         [counted.get(name, {"trajectories": 0, BY_MODEL: {}}) | {"anomaly_type_l2": name} for name in names],
         corpus.models,
     )
-    rows = [row | mass(row, corpus, positives.height, settings) for row in rows]
+    rows = [row | mass(row, corpus, anomalous, settings) for row in rows]
     rows.sort(key=lambda row: -row["trajectories"])
     return Section(
         name="subtypes",
@@ -74,8 +75,8 @@ def subtypes(corpus: Corpus, settings: StatisticsSettings) -> Section:
         rows=rows,
         facts={
             "label_status": corpus.status,
-            "anomalous": positives.height,
-            "without_a_subtype": positives["anomaly_type_l2"].null_count(),
+            "anomalous": anomalous,
+            "without_a_subtype": number_of(positives.filter(pl.col("anomaly_type_l2").is_null())),
             "subtypes_without_a_record": sum(row["trajectories"] == 0 for row in rows),
         },
         definitions={
@@ -97,9 +98,9 @@ def mass(row: Row, corpus: Corpus, total: int, settings: StatisticsSettings) -> 
         "share": interval.value,
         "low_share": interval.low,
         "high_share": interval.high,
-        "with_review": corpus.records.filter(ANOMALOUS & own).height,
-        "default_cut_test": tested.filter(pl.col("cut") == "default_cut").height,
-        "paper_cut_test": tested.filter(pl.col("cut") == "paper_cut").height,
+        "with_review": number_of(corpus.records.filter(ANOMALOUS & own)),
+        "default_cut_test": number_of(tested.filter(pl.col("cut") == "default_cut")),
+        "paper_cut_test": number_of(tested.filter(pl.col("cut") == "paper_cut")),
     }
 
 
@@ -116,13 +117,14 @@ def severity_identities(figures: Figures) -> Iterator[Identity]:
 def severity(corpus: Corpus, _settings: StatisticsSettings) -> Section:
     """Severity x recoverability of the anomalous records of one label_status."""
     positives = corpus.positives.with_columns(pl.col("severity", "recoverability").fill_null(NOT_GIVEN))
-    counted = {(row[0], row[1]): row[2] for row in positives.group_by("severity", "recoverability").len().rows()}
+    sums = positives.group_by("severity", "recoverability").agg(pl.col(RECORDS).sum())
+    counted = {(row[0], row[1]): row[2] for row in sums.rows()}
     columns = [*get_args(Recoverability), NOT_GIVEN]
     rows: list[Row] = []
     for name in (*get_args(Severity), NOT_GIVEN):
         cells = {column: counted.get((name, column), 0) for column in columns}
         total = sum(cells.values())
-        rows.append({"severity": name, **cells, "trajectories": total, "share": share(total, positives.height)})
+        rows.append({"severity": name, **cells, "trajectories": total, "share": share(total, number_of(positives))})
     return Section(
         name="severity",
         title="Severity and recoverability (T27)",

@@ -10,7 +10,7 @@ from openclawbench.records.vocabulary import ONSETS
 from openclawbench.release.settings import StatisticsSettings
 from openclawbench.release.statistics import pictures
 from openclawbench.release.statistics.consistency import Identity
-from openclawbench.release.statistics.corpus import Corpus
+from openclawbench.release.statistics.corpus import RECORDS, Corpus, number_of
 from openclawbench.release.statistics.declaration import Figures, statistic, sum_of
 from openclawbench.release.statistics.labels import positives_identity
 from openclawbench.reports.counting import share
@@ -45,18 +45,20 @@ def onsets(corpus: Corpus, _settings: StatisticsSettings) -> Section:
             "ninth_decile": "nine tenths of them are at this step or before",
             "last": "largest step",
         },
-        rows=[onset_row(positives[name], name) for name in ONSETS],
+        rows=[onset_row(positives, name) for name in ONSETS],
     )
 
 
-def onset_row(steps: pl.Series, name: str) -> Row:
+def onset_row(positives: pl.DataFrame, name: str) -> Row:
     """Spread of one field."""
-    positions = steps.drop_nulls().sort().to_list()
+    sums = positives.group_by(name).agg(pl.col(RECORDS).sum()).drop_nulls().sort(name)
+    positions: list[tuple[int, int]] = sums.rows()
+    known = number_of(sums)
     return {
         "onset": name,
-        "known": len(positions),
-        "unknown": steps.null_count(),
-        "known_share": share(len(positions), len(steps)),
+        "known": known,
+        "unknown": number_of(positives) - known,
+        "known_share": share(known, number_of(positives)),
         "first": rank(positions, 0, 10),
         "median": rank(positions, 5, 10),
         "ninth_decile": rank(positions, 9, 10),
@@ -64,9 +66,15 @@ def onset_row(steps: pl.Series, name: str) -> Row:
     }
 
 
-def rank(values: list[int], part: int, total: int) -> int | None:
-    """The value at or below which part / total of the sorted values are (nearest rank); null without values."""
-    return values[max(0, -(-len(values) * part // total) - 1)] if values else None
+def rank(values: list[tuple[int, int]], part: int, parts: int) -> int | None:
+    """The value at or below which part / parts of all are (nearest rank); null without values. `values`: in their
+    order, each with how often it occurs."""
+    left = max(1, -(-sum(number for _, number in values) * part // parts))
+    for value, number in values:
+        left -= number
+        if left <= 0:
+            return value
+    return None
 
 
 def steps_identities(figures: Figures) -> Iterator[Identity]:
@@ -78,13 +86,13 @@ def steps_identities(figures: Figures) -> Iterator[Identity]:
 @statistic(reads=[MAIN], identities=steps_identities)
 def onset_steps(corpus: Corpus, settings: StatisticsSettings) -> Section:
     """earliest_recoverable_onset by step."""
-    positions = corpus.positives[MAIN].drop_nulls()
+    known, step = corpus.positives.drop_nulls(MAIN), pl.col(MAIN)
     rows: list[Row] = []
     first = 1
     for last in [*settings.onset_steps, None]:
-        count = int(((positions >= first) & (positions <= last) if last else positions >= first).sum())
+        count = number_of(known.filter(step.is_between(first, last) if last else step >= first))
         name = str(first) if first == last else f"{first}–{last}" if last else f"{first} or later"
-        rows.append({"steps": name, "trajectories": count, "share": share(count, len(positions))})
+        rows.append({"steps": name, "trajectories": count, "share": share(count, number_of(known))})
         first = (last or first) + 1
     return Section(
         name="onset_steps",
@@ -107,13 +115,13 @@ def parts_identities(figures: Figures) -> Iterator[Identity]:
     yield sum_of("onset_parts", counts, figures.tables["onsets"][0]["known"])
 
 
-@statistic(reads=[MAIN], identities=parts_identities, in_card=False)
+@statistic(reads=[MAIN, "num_steps"], identities=parts_identities, in_card=False)
 def onset_parts(corpus: Corpus, settings: StatisticsSettings) -> Section:
     """The same relative to the trajectory's length, in parts of equal length."""
-    positions = corpus.positives.select(MAIN, "num_steps").drop_nulls()
+    positions = corpus.positives.drop_nulls([MAIN, "num_steps"])
     place = (pl.col(MAIN) - 1) * settings.onset_parts // pl.col("num_steps")
-    counted: dict[Any, int] = dict(positions.group_by(place.alias("part")).len().rows())
-    single = positions.filter(pl.col("num_steps") == 1).height
+    counted: dict[Any, int] = dict(positions.group_by(place.alias("part")).agg(pl.col(RECORDS).sum()).rows())
+    single, known = number_of(positions.filter(pl.col("num_steps") == 1)), number_of(positions)
     return Section(
         name="onset_parts",
         title="Part of the trajectory in which the onset lies",
@@ -128,7 +136,7 @@ def onset_parts(corpus: Corpus, settings: StatisticsSettings) -> Section:
             {
                 "part": part + 1,
                 "trajectories": counted.get(part, 0),
-                "share": share(counted.get(part, 0), positions.height),
+                "share": share(counted.get(part, 0), known),
             }
             for part in range(settings.onset_parts)
         ],

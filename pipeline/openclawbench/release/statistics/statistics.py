@@ -38,6 +38,7 @@ STATISTICS: list[Statistic] = [
     severity,  #         severity by recoverability                                    T27
 ]
 COLUMNS = tuple(dict.fromkeys(name for statistic in STATISTICS for name in statistic.reads))  # besides BASE_COLUMNS
+TABLES = tuple(dict.fromkeys(statistic.columns for statistic in STATISTICS))  # columns that are counted together
 
 
 def statistics(corpus: Corpus, settings: StatisticsSettings) -> Report:

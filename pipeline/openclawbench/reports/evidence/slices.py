@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 NO_OUTCOME = "no_outcome"
 TOTAL = "total"
 FAILURES = "failures_only"
+RECORDS = "records"
 PASSING_SLICES = [name for name in get_args(SliceLabel) if name.startswith("pass_")]
 COLOURS = {
     "pass_low_risk": "#9ecae1",
@@ -35,19 +36,22 @@ COLOURS = {
 def slices(tables: Tables, rules: EvidenceReportRules) -> Section:
     """T14 of the work tables."""
     categories = tables(Fused).select(*TRAJECTORY_KEY, failures_only=failures_only())
-    return slices_of(tables(Risk).join(categories, on=TRAJECTORY_KEY, how="left", maintain_order="left"), rules)
+    risks = tables(Risk).join(categories, on=TRAJECTORY_KEY, how="left", maintain_order="left")
+    return slices_of(risks.with_columns(pl.lit(1).alias(RECORDS)), rules)
 
 
 def slices_of(risks: pl.LazyFrame, rules: EvidenceReportRules) -> Section:
     """T14: six slices, the trajectories without an outcome, and the total.
 
     risks: source_model, slice_label, risk_bucket, failures_only (the outcome is a failure of a category whose passes
-    are unknown; such trajectories count in their slice, but in no share of those with an outcome).
+    are unknown; such trajectories count in their slice, but in no share of those with an outcome), records (how many
+    trajectories a row stands for).
     """
     risks = risks.with_columns(pl.col("slice_label").fill_null(NO_OUTCOME), pl.col("failures_only").fill_null(False))
     models = models_of(risks)
-    counted = {row["slice_label"]: row for row in by_model(risks, ["slice_label"], "trajectories")}
-    failures = {row["slice_label"]: row for row in by_model(risks.filter("failures_only"), ["slice_label"], FAILURES)}
+    counted = {row["slice_label"]: row for row in by_model(risks, ["slice_label"], "trajectories", RECORDS)}
+    of_slice = by_model(risks.filter("failures_only"), ["slice_label"], FAILURES, RECORDS)
+    failures = {row["slice_label"]: row for row in of_slice}
     names = [*get_args(SliceLabel), *([NO_OUTCOME] if NO_OUTCOME in counted else [])]
     blank: Row = {"trajectories": 0, BY_MODEL: {}}
     rows = [
@@ -106,16 +110,16 @@ def slices_of(risks: pl.LazyFrame, rules: EvidenceReportRules) -> Section:
 def headline_shares(risks: pl.LazyFrame, rules: EvidenceReportRules) -> dict[str, object]:
     """The two shares of C.4 and how full the high bucket is."""
     high = pl.col("risk_bucket") == "high"
-    label = pl.col("slice_label")
+    label, number = pl.col("slice_label"), pl.col(RECORDS)
     counts = (
         risks.select(
-            both=(label == "pass_high_risk").sum(),
-            passing=label.is_in(PASSING_SLICES).sum(),
-            high=(high & (label != NO_OUTCOME) & ~pl.col("failures_only")).sum(),
-            left_out=pl.col("failures_only").sum(),
-            high_left_out=(high & pl.col("failures_only")).sum(),
-            bucket=high.sum(),
-            all=pl.len(),
+            both=number.filter(label == "pass_high_risk").sum(),
+            passing=number.filter(label.is_in(PASSING_SLICES)).sum(),
+            high=number.filter(high & (label != NO_OUTCOME) & ~pl.col("failures_only")).sum(),
+            left_out=number.filter("failures_only").sum(),
+            high_left_out=number.filter(high & pl.col("failures_only")).sum(),
+            bucket=number.filter(high).sum(),
+            all=number.sum(),
         )
         .collect()
         .row(0, named=True)

@@ -58,9 +58,9 @@ def gap(
         raise UsageError("--verdicts: is used with --calibrated only. Add --calibrated.")
     corpus = read_corpus(root, ["mode"])
     if calibrated:
-        corpus = replace(corpus, human=read_verdicts(verdicts, corpus.records) if verdicts else corpus.human)
+        corpus = corpus.with_human(read_verdicts(verdicts, corpus.records) if verdicts else corpus.human)
     else:
-        corpus = replace(corpus, human=None)
+        corpus = corpus.with_human(None)
     rules = settings_of(root).statistics
     section = corrected_gap.compute(corpus, rules)
     parts = by_mode(passing(corpus))  # beside the whole, where the run manifest named a mode

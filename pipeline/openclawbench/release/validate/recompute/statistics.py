@@ -27,13 +27,13 @@ from openclawbench.release.statistics.corpus import (
     HUMAN_COLUMNS,
     Corpus,
     both_sure,
-    corpus_records,
-    label_columns,
+    count_labels,
+    count_records,
     record_columns,
 )
 from openclawbench.release.statistics.files import DATA, FOLDER, TEXT, drawn, picture_name, stamp
 from openclawbench.release.statistics.files import text as as_text
-from openclawbench.release.statistics.statistics import COLUMNS, identities, statistics
+from openclawbench.release.statistics.statistics import COLUMNS, TABLES, identities, statistics
 from openclawbench.release.validate.compare import compare, read_json, too_large
 from openclawbench.release.validate.files.lines import ValidLine
 from openclawbench.release.validate.findings import Findings
@@ -71,7 +71,7 @@ def check_statistics(root: Path, records: Iterable[pl.DataFrame], findings: Find
 def columns_of(lines: Sequence[ValidLine[Master]]) -> pl.DataFrame:
     """The columns of some records that the statistics are computed from."""
     kinds = schema(Master)
-    names = [name for name in kinds if name in (*BASE_COLUMNS, *COLUMNS, *COMPUTED_FROM)]
+    names = [name for name in kinds if name in ("trajectory_id", *BASE_COLUMNS, *COLUMNS, *COMPUTED_FROM)]
     values = {name: [line.value[name] for line in lines] for name in names}
     return from_columns(values, kinds).select(record_columns(COLUMNS))
 
@@ -79,7 +79,7 @@ def columns_of(lines: Sequence[ValidLine[Master]]) -> pl.DataFrame:
 def corpus_of_lines(root: Path, records: Iterable[pl.DataFrame]) -> Corpus:
     """The corpus for the statistics, from the JSONL files only; the writer reads Parquet."""
     labels = [
-        label_columns(rows, cut, side)
+        count_labels(rows.lazy(), cut, side).collect()
         for cut, folder in CUTS.items()
         for side in SIDES
         for rows in jsonl(root / f"{folder}silver_{side}_labels.jsonl", LabelRow)
@@ -88,7 +88,8 @@ def corpus_of_lines(root: Path, records: Iterable[pl.DataFrame]) -> Corpus:
     human = None
     if released(root / HUMAN_FILE):
         human = pl.concat(jsonl(root / HUMAN_FILE, HumanAudited)).select(HUMAN_COLUMNS)
-    return Corpus(*corpus_records(records, COLUMNS), pl.concat(labels), pool, both_sure(root), human)
+    counted, step_counts = count_records(records, COLUMNS, TABLES, human)
+    return Corpus(counted[BASE_COLUMNS], step_counts, pl.concat(labels), pool, both_sure(root), human, counted)
 
 
 def jsonl(path: Path, record: type[Keyed]) -> Iterator[pl.DataFrame]:
