@@ -131,7 +131,7 @@ def every_stage(folder: Path) -> dict[str, Any]:
     stage after it, `after` the rest of the run: those stages, what the engine does, and their manifests. `apart` has
     what belongs to none of them: the oracle's rows, which are read before any stage, and the digests of code and rules.
     """
-    start_worker(every_stage)
+    start_worker()
     data, run_through = DataFolder(folder / "data"), stages_up_to("packet")
     scanned, intake = timed(lambda: take_in(data, folder / "raw", None, save=True))
     data.save_layout({"shards": intake.shards})

@@ -23,7 +23,7 @@ from openclawbench.records.session import FileOutcome, RunManifestRow
 from openclawbench.release.labels.fingerprint import fingerprint
 from openclawbench.release.writer.publish import publish
 from openclawbench.release.writer.render import render
-from openclawbench.runtime.engines.processes import Processes
+from openclawbench.runtime.engines.processes import KeptWorkers, Processes
 from openclawbench.runtime.engines.protocol import Engine
 from openclawbench.runtime.engines.serial import Serial
 from openclawbench.runtime.run import Run
@@ -134,48 +134,53 @@ def other_texts(table: pl.DataFrame, suffix: str) -> pl.DataFrame:
     return table.with_columns(minhash=pl.Series(values).arr.to_list().cast(kind))
 
 
-def large_run(folder: Path, engine: Engine | None = None) -> Run:
+def large_run(folder: Path) -> Run:
     """A run over the tables that were made."""
     data = DataFolder(folder / "data")
     intake: Intake = pickle.loads((folder / "intake.pickle").read_bytes())
     settings = chosen(folder.parent / "small")
-    run = open_run(data, settings, intake)
-    run.choose = lambda _: engine or Serial()
-    return run
+    return open_run(data, settings, intake)
 
 
-def corpus(folder: Path, engine: Engine) -> dict[str, Any]:
+def engine_of(processes: int, kept: KeptWorkers) -> Engine:
+    """One process, which is this one, or several, which stay as those of a command do."""
+    return Serial() if processes == 1 else Processes(processes, kept)
+
+
+def corpus(folder: Path, processes: int) -> dict[str, Any]:
     """The corpus stages."""
-    run = large_run(folder, engine)
+    run = large_run(folder)
+    run.choose = lambda _: engine_of(processes, run.kept)
     reports = list(run.update(last_stages(), lambda *_: None))
     return {"parts": {report.stage: report.seconds for report in reports}, "worker_mb": largest_worker_mb()}
 
 
-def release(folder: Path, engine: Engine) -> dict[str, Any]:
+def release(folder: Path, processes: int) -> dict[str, Any]:
     """The release folder."""
-    run = large_run(folder, engine)
-    publish(run, ["bench size"], release_checks(), make_engine=lambda _: engine)
+    run = large_run(folder)
+    with KeptWorkers() as kept:
+        publish(run, ["bench size"], release_checks(), make_engine=lambda _: engine_of(processes, kept))
     index = run.data.release / "record_index.jsonl"
     with index.open("rb") as lines:
         return {"records": sum(1 for _ in lines), "worker_mb": largest_worker_mb()}
 
 
-def again(measure: Callable[[Path, Engine], dict[str, Any]], folder: Path, engine: Engine) -> dict[str, Any]:
+def again(measure: Callable[[Path, int], dict[str, Any]], folder: Path, processes: int) -> dict[str, Any]:
     """A measure, as if it had not been carried out before."""
     data = DataFolder(folder / "data")
     for stage in last_stages():
         for record in stage.writes:
             data.sweep(record, {})
     data.manifest_file("publish").unlink(missing_ok=True)
-    return measure(folder, engine)
+    return measure(folder, processes)
 
 
 MEASURES: dict[str, Callable[[Path], dict[str, Any]]] = {
     "made": made,
-    "corpus_1": lambda folder: again(corpus, folder, Serial()),
-    "release_1": partial(release, engine=Serial()),
-    "corpus_2": lambda folder: again(corpus, folder, Processes(2)),
-    "release_2": partial(release, engine=Processes(2)),
+    "corpus_1": lambda folder: again(corpus, folder, 1),
+    "release_1": partial(release, processes=1),
+    "corpus_2": lambda folder: again(corpus, folder, 2),
+    "release_2": partial(release, processes=2),
 }
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ import pytest
 
 from openclawbench.errors import WorkersFailed
 from openclawbench.runtime.engines.choice import PARALLEL_BYTES, engine_for
-from openclawbench.runtime.engines.processes import THREADS, Processes, interrupts_blocked, processors
+from openclawbench.runtime.engines.processes import THREADS, KeptWorkers, Processes, interrupts_blocked, processors
 from openclawbench.runtime.engines.protocol import Engine, LostTask
 from openclawbench.runtime.engines.serial import Serial
 
@@ -32,6 +32,11 @@ def refuses_three(number: int) -> int:
     if number == 3:
         raise ValueError("three")
     return number
+
+
+def process_id(_: int) -> int:
+    time.sleep(0.05)
+    return os.getpid()
 
 
 def dies_of_three(number: int) -> int:
@@ -137,6 +142,62 @@ def test_results_that_nobody_wants_any_more_leave_no_process() -> None:
     next(results)
     assert multiprocessing.active_children() != []
     results.close()  # what Ctrl-C comes to
+    assert multiprocessing.active_children() == []
+
+
+def process_ids(engine: Processes, tasks: int = 8) -> set[int]:
+    return {int(result) for _, result in engine.run(process_id, range(tasks))}
+
+
+def test_workers_that_are_kept_do_the_tasks_of_several_functions() -> None:
+    with KeptWorkers() as kept:
+        engine = Processes(2, kept)
+        first = process_ids(engine)
+        assert dict(engine.run(square, TASKS)) == {number: number * number for number in TASKS}
+        assert process_ids(engine, tasks=1) | process_ids(engine) == first
+        assert {child.pid for child in multiprocessing.active_children()} == first
+        more = process_ids(Processes(3, kept))
+        assert more.isdisjoint(first)
+        assert {child.pid for child in multiprocessing.active_children()} >= more
+        kept.end()
+        assert multiprocessing.active_children() == []
+        assert process_ids(engine).isdisjoint(first | more)
+    assert multiprocessing.active_children() == []
+
+
+def test_a_worker_that_dies_between_two_calls_loses_nothing() -> None:
+    with KeptWorkers() as kept:
+        engine = Processes(2, kept)
+        ids = process_ids(engine)
+        os.kill(min(ids), signal.SIGKILL)
+        time.sleep(0.2)
+        assert dict(engine.run(square, TASKS)) == {number: number * number for number in TASKS}
+    assert multiprocessing.active_children() == []
+
+
+def test_kept_workers_lose_the_task_at_which_one_dies_and_no_other() -> None:
+    with KeptWorkers() as kept:
+        engine = Processes(2, kept)
+        for _ in range(2):
+            found = dict(engine.run(dies_of_three, TASKS))
+            assert isinstance(found.pop(3), LostTask)
+            assert found == {number: number for number in TASKS if number != 3}
+        with pytest.raises(ValueError, match="three"):
+            list(engine.run(refuses_three, TASKS))
+        assert multiprocessing.active_children() == []
+        results = engine.run(square, range(10_000))
+        next(results)
+        results.close()
+        assert multiprocessing.active_children() == []
+        assert dict(engine.run(square, TASKS)) == {number: number * number for number in TASKS}
+    assert multiprocessing.active_children() == []
+
+
+def test_kept_workers_end_with_an_error_whatever_they_do() -> None:
+    with pytest.raises(KeyboardInterrupt), KeptWorkers() as kept:
+        results = Processes(2, kept).run(time.sleep, [0, 600, 600])
+        next(results)
+        raise KeyboardInterrupt
     assert multiprocessing.active_children() == []
 
 

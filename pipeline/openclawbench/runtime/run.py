@@ -21,6 +21,7 @@ from openclawbench.judge.prompts import StagePrompt
 from openclawbench.judge.protocol import Judge
 from openclawbench.rules.loading.rule_file import NO_OVERRIDES, Overrides
 from openclawbench.runtime.active_runs import ActiveRun
+from openclawbench.runtime.engines.processes import KeptWorkers
 from openclawbench.runtime.engines.protocol import Engine, LostTask
 from openclawbench.runtime.engines.serial import Serial
 from openclawbench.runtime.shard_task import (
@@ -72,15 +73,18 @@ class Run:
         share: ShardSelection | None = None,
         debug: bool = False,
         overrides: Overrides = NO_OVERRIDES,
+        kept: KeptWorkers | None = None,
     ) -> None:
         """`choose` returns the engine for the stale shards; without it, this process does them all. `second` is the
         judge of the second annotation pass. With a `share`, only its shards are worked on, and stages that read the
         whole corpus wait. `debug` lets the exception of a stage through, with its traceback.
-        `overrides`: keys of rule files that settings decide."""
+        `overrides`: keys of rule files that settings decide. `kept`: the workers of its engines, which end with each
+        update, and before a judge outside is asked."""
         self.data = data
         self.debug = debug
         self.share = share
         self.overrides = overrides
+        self.kept = kept or KeptWorkers()
         self.intake = intake
         self.judges: Judges = {1: judge, 2: second}
         self.choose = choose or (lambda _: Serial())
@@ -95,7 +99,7 @@ class Run:
         """Bring the stages up to date. Raises StageFailed if shards of a stage did not all succeed, after the
         other shards were brought as far as possible."""
         reports = {report.stage: report for report in self.plan(stages)}
-        with ActiveRun(self.data, self.share) as running:
+        with ActiveRun(self.data, self.share) as running, self.kept:
             for together in rounds(stages, self.judges):
                 self.update_round(together, reports, progress, running)
                 for stage in together:
@@ -153,7 +157,11 @@ class Run:
         judge = judge_for(stages[0], self.judges)
         if judge and chains and asks_outside(stages[0], self.judges):
             self.ask_ahead(stages[0], chains, judge)
-        engine = Serial() if asks_outside(stages[0], self.judges) else self.choose(chains)
+        engine: Engine = Serial()
+        if asks_outside(stages[0], self.judges):
+            self.kept.end()  # asking may take hours
+        else:
+            engine = self.choose(chains)
         # A judge with a ledger stays in this process.
         judges = {stage.annotation_pass: judge_for(stage, self.judges) for stage in stages if stage.judge}
         worker = ShardWorker(self.data, judges, {stage.name: self.rules[stage.name] for stage in stages}, self.debug)

@@ -22,7 +22,7 @@ from openclawbench.records.session import FileOutcome
 from openclawbench.release.writer.publish import publish
 from openclawbench.release.writer.steps import Checks
 from openclawbench.runtime.engines.choice import PARALLEL_BYTES, engine_for
-from openclawbench.runtime.engines.processes import Processes, processors
+from openclawbench.runtime.engines.processes import KeptWorkers, Processes, processors
 from openclawbench.runtime.engines.protocol import Engine
 from openclawbench.runtime.engines.serial import Serial
 from openclawbench.runtime.run import Run, StageReport
@@ -106,6 +106,7 @@ def update(
         data.locked(settings.shard is not None),
         cached_code_digests(data),
         share_budget(data, settings, judge_name) as own,
+        KeptWorkers() as kept,
     ):
         report_to = {annotation_pass: progress.asking}
         judge = first_judge(own, settings, report_to.get(1)) if verb in STAGED_JUDGE and annotation_pass == 1 else None
@@ -116,8 +117,8 @@ def update(
             second = replace_judge(second)
         intake = take_in_inputs(data, settings, save=True)
         remember(data, intake, settings, annotation_pass)
-        engine, overrides = partial(make_engine, settings), rule_overrides(settings)
-        run = Run(data, intake, judge, engine, second, settings.shard, debug, overrides)
+        engine, overrides = partial(make_engine, settings, kept), rule_overrides(settings)
+        run = Run(data, intake, judge, engine, second, settings.shard, debug, overrides, kept)
         stages = stages_up_to(verb, second is not None) if annotation_pass == 1 else second_pass_up_to(verb)
         if annotation_pass == 1:
             refuse_stale_second_pass(run, stages)
@@ -136,7 +137,7 @@ def update(
                 release_checks(),
                 human_verdicts(data),
                 quoted_certificates(data, run),
-                partial(release_engine, settings, intake.size(), data.remote is not None),
+                partial(release_engine, settings, intake.size(), data.remote is not None, kept),
             )
             if verb == "release" and settings.shard is None
             else None
@@ -167,13 +168,13 @@ def cached_code_digests(data: DataFolder) -> Iterator[None]:
         write_json(data.code_file, parse_cache.rows())
 
 
-def make_engine(settings: Settings, chains: list[ShardTask]) -> Engine:
+def make_engine(settings: Settings, kept: KeptWorkers, chains: list[ShardTask]) -> Engine:
     """The engine that computes the stale shards."""
     raw_bytes = sum(chain.intake.size() for chain in chains)
-    return engine_for(settings.engine, settings.workers, len(chains), raw_bytes, settings.ray_address)
+    return engine_for(settings.engine, settings.workers, len(chains), raw_bytes, settings.ray_address, kept)
 
 
-def release_engine(settings: Settings, raw_bytes: int, remote: bool, tasks: int) -> Engine:
+def release_engine(settings: Settings, raw_bytes: int, remote: bool, kept: KeptWorkers, tasks: int) -> Engine:
     """The engine that writes a release of `raw_bytes` bytes. A large one is written by other processes even one at a
     time, so that this one holds nothing of it. With parts in object storage they are processes of this machine, which
     has the folder that they write to."""
@@ -181,7 +182,7 @@ def release_engine(settings: Settings, raw_bytes: int, remote: bool, tasks: int)
         return engine_for("ray", settings.workers, tasks, raw_bytes, settings.ray_address)
     if settings.engine == "serial" or (settings.engine == "auto" and raw_bytes < PARALLEL_BYTES):
         return Serial()
-    return Processes(settings.workers or processors())
+    return Processes(settings.workers or processors(), kept)
 
 
 def first_judge(own: JudgeBudget, settings: Settings, report: Callable[[JudgeProgress], None] | None = None) -> Judge:

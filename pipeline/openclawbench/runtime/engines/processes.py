@@ -1,4 +1,5 @@
-"""All processors of one machine: a pool of processes, each of which imports the program once.
+"""All processors of one machine: a pool of processes, each of which imports the program once. `KeptWorkers`
+lets them stay for the next tasks.
 
 Processes are spawned, never forked: the dataframe library has threads from the moment it is imported. They import
 nothing from the current folder, which may hold other people's files (PYTHONSAFEPATH).
@@ -8,15 +9,17 @@ import contextlib
 import gc
 import multiprocessing
 import os
+import pickle
 import signal
 import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from itertools import count
 from multiprocessing.context import SpawnContext, SpawnProcess
 from types import FrameType
-from typing import Any
+from typing import Any, NamedTuple
 
 from openclawbench.errors import WorkersFailed
 from openclawbench.runtime.engines.protocol import LostTask, Task, TaskResult, ignore_start
@@ -25,16 +28,19 @@ AHEAD = 1  # tasks sent beyond the number of workers, so that none waits for the
 GONE = "its process was killed or died, twice (if it ran out of memory, use fewer --workers; its output is above)"
 THREADS = "POLARS_MAX_THREADS"
 SAFE_PATH = "PYTHONSAFEPATH"
-_function: list[Callable[[Any], Any]] = []  # of this process, when it is a worker
+_numbers = count()  # of functions that this process hands out
+_functions: dict[int, Callable[[Any], Any]] = {}  # number -> the last function of this process, when it is a worker
 
 
 class Processes:
-    """The engine for one machine. `workers` processes at most, fewer where there are fewer tasks."""
+    """The engine for one machine. `workers` processes at most, fewer where there are fewer tasks. `kept`: where they
+    stay when the tasks are done; null: they end."""
 
     name = "processes"
 
-    def __init__(self, workers: int) -> None:
+    def __init__(self, workers: int, kept: "KeptWorkers | None" = None) -> None:
         self.workers = workers
+        self.kept = kept
 
     def run(
         self,
@@ -45,50 +51,81 @@ class Processes:
         """Results as they come. If a worker dies, its task is unknown: each task that was under way is done
         again, alone; the one at which a worker dies again is LostTask, the others are not."""
         waiting = deque(tasks)
-        while waiting:
-            suspects = deque((yield from run_in_pool(function, waiting, self.workers, AHEAD, begun)))
-            while suspects:
-                for task in (yield from run_in_pool(function, suspects, 1, 0, begun)):
-                    yield task, LostTask(GONE)
+        with contextlib.nullcontext(self.kept) if self.kept else KeptWorkers() as kept:
+            while waiting:
+                suspects = deque((yield from run_in_pool(function, waiting, kept, self.workers, AHEAD, begun)))
+                while suspects:
+                    for task in (yield from run_in_pool(function, suspects, kept, 1, 0, begun)):
+                        yield task, LostTask(GONE)
+
+
+class KeptWorkers:
+    """A pool of workers for one call of an engine after another: each imports the program once for all of them. None is
+    left when it ends, also after an error."""
+
+    def __init__(self) -> None:
+        self.pool: Pool | None = None
+
+    def __enter__(self) -> "KeptWorkers":
+        return self
+
+    def __exit__(self, error: object, *_: object) -> None:
+        self.end(at_once=error is not None)
+
+    def of(self, workers: int) -> "Pool":
+        """A pool of at least so many workers."""
+        if self.pool is not None and self.pool.workers < workers:
+            self.end()
+        self.pool = self.pool or Pool(workers)
+        return self.pool
+
+    def end(self, at_once: bool = False) -> None:
+        """End the workers; the next tasks start others. `at_once`: whatever they are doing."""
+        pool, self.pool = self.pool, None
+        if pool is not None:
+            pool.end(at_once)
 
 
 def run_in_pool(
     function: Callable[[Task], TaskResult],
     waiting: deque[Task],
+    kept: KeptWorkers,
     workers: int,
     ahead: int,
     begun: Callable[[Task], None],
 ) -> Generator[tuple[Task, TaskResult], None, list[Task]]:
     """Take tasks off `waiting` and yield their results; when a worker dies, return the tasks that were under way."""
     under_way: dict[Future[Any], Task] = {}
-    context = RecordingContext()
+    workers = min(workers, len(waiting))
+    number, pickled = next(_numbers), pickle.dumps(function)
+    pool, ended = kept.of(workers), False
     try:
-        workers = min(workers, len(waiting))
-        with pool(function, workers, context) as executor:
-            while waiting or under_way:
-                while waiting and len(under_way) < workers + ahead:
-                    with interrupts_blocked():
-                        under_way[submit(executor, waiting[0])] = waiting[0]
-                    begun(waiting.popleft())
-                for future in wait(under_way, return_when=FIRST_COMPLETED).done:
-                    result = future.result()
-                    yield under_way.pop(future), result
+        while waiting or under_way:
+            while waiting and len(under_way) < workers + ahead:
+                with interrupts_blocked():
+                    under_way[pool.submit(Job(number, pickled, waiting[0]))] = waiting[0]
+                begun(waiting.popleft())
+            for future in wait(under_way, return_when=FIRST_COMPLETED).done:
+                result = future.result()
+                yield under_way.pop(future), result
+        ended = True
     except BrokenProcessPool as error:
-        if not context.begun.value:
-            raise WorkersFailed(context.end_reason()) from error
+        kept.end(at_once=True)
+        if not pool.context.begun.value:
+            raise WorkersFailed(pool.context.end_reason()) from error
         return [*under_way.values()]
+    finally:
+        if not ended:  # Ctrl-C, an error, a dead worker: unfinished parts have temporary names
+            kept.end(at_once=True)
     return []
 
 
-def submit(executor: ProcessPoolExecutor, task: Any) -> Future[Any]:
-    """A task handed out. BrokenProcessPool where a worker has died."""
-    try:
-        return executor.submit(carry_out, task)
-    except (
-        OSError,
-        ValueError,
-    ):  # the pool was closing because a worker died: try again
-        return executor.submit(carry_out, task)
+class Job(NamedTuple):
+    """A task for a worker. `pickled`: the function, which a worker unpickles once for all tasks of its `number`."""
+
+    number: int
+    pickled: bytes
+    task: Any
 
 
 class RecordingContext(SpawnContext):
@@ -119,24 +156,30 @@ class RecordingContext(SpawnContext):
         )
 
 
-@contextlib.contextmanager
-def pool(
-    function: Callable[[Any], Any], workers: int, context: RecordingContext | None = None
-) -> Iterator[ProcessPoolExecutor]:
-    """A pool of processes that have the function; none of them is left when it is closed, also after an error."""
-    before = set(multiprocessing.active_children())
-    context = context or RecordingContext()
-    ended = False
-    with environment_variables({THREADS: str(threads_each(workers)), SAFE_PATH: "1"}):
-        executor = ProcessPoolExecutor(workers, context, initializer=start_worker, initargs=(function, context.begun))
-        try:
-            yield executor
-            ended = True
-        finally:
-            if not ended:  # Ctrl-C, an error, a dead worker: unfinished parts have temporary names
-                for worker in set(multiprocessing.active_children()) - before:
-                    worker.terminate()
-            executor.shutdown(wait=True, cancel_futures=True)
+class Pool:
+    """A pool of processes, which are started with the first task."""
+
+    def __init__(self, workers: int) -> None:
+        self.workers = workers
+        self.context = RecordingContext()
+        self.executor = ProcessPoolExecutor(
+            workers, self.context, initializer=start_worker, initargs=(self.context.begun,)
+        )
+
+    def submit(self, job: Job) -> Future[Any]:
+        """A task handed out. BrokenProcessPool where a worker has died."""
+        with environment_variables({THREADS: str(threads_each(self.workers)), SAFE_PATH: "1"}):
+            try:
+                return self.executor.submit(carry_out, job)
+            except (OSError, ValueError):  # the pool was closing because a worker died: try again
+                return self.executor.submit(carry_out, job)
+
+    def end(self, at_once: bool) -> None:
+        """End every process. `at_once`: whatever it is doing."""
+        if at_once:
+            for worker in set(multiprocessing.active_children()) & set(self.context.started):
+                worker.terminate()
+        self.executor.shutdown(wait=True, cancel_futures=True)
 
 
 def threads_each(workers: int) -> int:
@@ -186,12 +229,11 @@ def interrupts_blocked() -> Iterator[None]:
         former(*noted[-1])
 
 
-def start_worker(function: Callable[[Any], Any], begun: Any = None) -> None:
+def start_worker(begun: Any = None) -> None:
     """Make this process a worker, and count it. A worker ends with its parent."""
     if begun is not None:
         with begun.get_lock():
             begun.value += 1
-    _function.append(function)
     gc.freeze()  # what the imports made is not collected again
     threading.Thread(target=end_with_parent, daemon=True).start()
 
@@ -204,9 +246,14 @@ def end_with_parent() -> None:
         os._exit(1)
 
 
-def carry_out(task: Any) -> Any:
+def carry_out(job: Job) -> Any:
     """One task, in a worker."""
-    return _function[0](task)
+    if job.number not in _functions:
+        _functions.clear()
+        gc.collect()
+        _functions[job.number] = pickle.loads(job.pickled)
+        gc.freeze()  # as above: the function may have imported more
+    return _functions[job.number](job.task)
 
 
 def processors() -> int:
