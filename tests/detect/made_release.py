@@ -12,9 +12,9 @@ from unsent import filled
 from openclawbench.detect.settings import NORMAL
 from openclawbench.records.packet import EvidenceStep
 from openclawbench.records.release import Master
+from openclawbench.release.files.names import both_side_file
+from openclawbench.release.files.table_writer import typed_file
 from openclawbench.release.labels.labels import CUTS, SIDES
-from openclawbench.release.writer.second_pass import both_side_file
-from openclawbench.release.writer.table_writer import typed_file
 from openclawbench.tables.schema import from_records
 
 STEP = {

@@ -17,26 +17,25 @@ from openclawbench.errors import OpenClawBenchError
 from openclawbench.records.datapackage import INPUTS_FILE, DataPackage, InputFile
 from openclawbench.records.release import LabelBasis, LabelRow, Master, PoolRow, PositiveStructured, RecordIndexRow
 from openclawbench.records.tiers import status_of
-from openclawbench.release.card.configs import models_of
 from openclawbench.release.card.described import described
+from openclawbench.release.files.names import MASTER_FILE, POSITIVES_FILES, ROOT, TIER_FILES, models_of, stage_raw_file
+from openclawbench.release.files.parquet import TABLES, arrow_schema, shard_name, table_of
+from openclawbench.release.files.table_writer import typed_file
 from openclawbench.release.input_files import INPUTS_TABLE
 from openclawbench.release.labels.labels import CUTS, HOLD_OUT, PART_STATUSES, POOL_FILE, SIDES, as_json, part_file
 from openclawbench.release.privacy.detect import Detector
 from openclawbench.release.privacy.rules import PrivacyRules
+from openclawbench.release.provenance import NAME as PACKAGE
+from openclawbench.release.provenance import resources
 from openclawbench.release.record_index import INDEX_FILE
 from openclawbench.release.statistics.files import statistics_files, statistics_of
-from openclawbench.release.validate.files.data_package import AFTER
-from openclawbench.release.validate.files.lines import read_lines
+from openclawbench.release.validate.data_package import AFTER
 from openclawbench.release.validate.files.released_text import check_released_text, scan_model
 from openclawbench.release.validate.findings import Findings
+from openclawbench.release.validate.lines import read_lines
 from openclawbench.release.validate.recompute.card import BROKEN, settings
 from openclawbench.release.validate.recompute.fields import basis_of
-from openclawbench.release.writer.parquet import TABLES, arrow_schema, shard_name, table_of
-from openclawbench.release.writer.provenance import NAME as PACKAGE
-from openclawbench.release.writer.provenance import resources
-from openclawbench.release.writer.render import MASTER_FILE, POSITIVES_FILES, ROOT, TIER_FILES, stage_raw_file
 from openclawbench.release.writer.summarize import count, summarize, summary_files
-from openclawbench.release.writer.table_writer import typed_file
 from openclawbench.tables.schema import from_records
 
 Row = dict[str, Any]

@@ -9,8 +9,8 @@ import pytest
 from child import call, files, lines
 from conftest import Ran
 
+from openclawbench.release.files.jsonl_files import open_lines
 from openclawbench.release.validate.validate import validate
-from openclawbench.release.writer.jsonl_files import open_lines
 
 pytestmark = pytest.mark.slow
 

@@ -16,12 +16,12 @@ from conftest import Ran, own_copy
 from openclawbench.api.release import open_release
 from openclawbench.errors import UnreadableInput
 from openclawbench.records.release import Master
-from openclawbench.release.card.configs import configs, models_of, rows
+from openclawbench.release.card.configs import configs, rows
 from openclawbench.release.diff.read import records
+from openclawbench.release.files.jsonl_files import LISTING, open_lines, released
+from openclawbench.release.files.names import LINE_FILES, MASTER_FILE, models_of
+from openclawbench.release.files.parquet import TABLES, rows_of, shards_of
 from openclawbench.release.validate.validate import validate
-from openclawbench.release.writer.jsonl_files import LISTING, open_lines, released
-from openclawbench.release.writer.parquet import TABLES, rows_of, shards_of
-from openclawbench.release.writer.render import LINE_FILES, MASTER_FILE
 from openclawbench.runtime.engines.ray_core import RayCore
 from openclawbench.tables.schema import schema
 

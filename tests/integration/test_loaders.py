@@ -14,7 +14,7 @@ from child import Ran, lines
 from openclawbench.base.canonical_json import canonical_json
 from openclawbench.records.release import Master
 from openclawbench.release.card.configs import DEFAULT, configs, rows
-from openclawbench.release.writer.parquet import arrow_schema, shards_of
+from openclawbench.release.files.parquet import arrow_schema, shards_of
 from openclawbench.tables.schema import schema
 
 pytestmark = pytest.mark.slow

@@ -18,10 +18,10 @@ from planted import Opened, Row, package_of
 from openclawbench.base.canonical_json import canonical_json
 from openclawbench.records.datapackage import INPUTS_FILE
 from openclawbench.release.labels.labels import LEFT_OUT_FILE, POOL_FILE, SPLITS_FILE
+from openclawbench.release.provenance import NAME as PACKAGE
+from openclawbench.release.provenance import RULES
 from openclawbench.release.record_index import INDEX_FILE
 from openclawbench.release.validate.validate import validate
-from openclawbench.release.writer.provenance import NAME as PACKAGE
-from openclawbench.release.writer.provenance import RULES
 from openclawbench.reports import plots
 from openclawbench.rules.loading.rule_file import BUILT_IN
 

@@ -8,8 +8,8 @@ import pytest
 from child import Ran
 
 from openclawbench.errors import InvalidRelease
+from openclawbench.release.files.staging_folder import StagingFolder
 from openclawbench.release.validate.before_publishing import check_file, refuse_invalid
-from openclawbench.release.writer.staging_folder import StagingFolder
 from openclawbench.release.writer.steps import STEPS, Step, carry_out
 from openclawbench.runtime.engines.processes import Processes
 from openclawbench.runtime.engines.serial import Serial

@@ -13,8 +13,8 @@ import pytest
 from openclawbench.errors import BudgetReached, EndpointFailing, UsageError
 from openclawbench.judge.client.budget import Budget
 from openclawbench.judge.client.rate_limit import RateLimits, TokenBucket, duration
-from openclawbench.judge.client.retry import CircuitBreaker, RetryPolicy
 from openclawbench.judge.protocol import Question
+from openclawbench.judge.retry import CircuitBreaker, RetryPolicy
 from openclawbench.judge.settings import AskingSettings
 from openclawbench.judge.transport.chat_request import chat_request, corrective, messages_of
 from openclawbench.judge.transport.endpoint import Endpoint, printable_url

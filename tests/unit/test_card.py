@@ -19,9 +19,9 @@ from openclawbench.release.card.croissant import Place, field, publisher_fields
 from openclawbench.release.card.example import CHARACTERS, shortened
 from openclawbench.release.card.features import feature_lines, features
 from openclawbench.release.labels.labels import part_file
+from openclawbench.release.provenance import licenses
 from openclawbench.release.settings import Dataset, PublishRules, known_licenses
 from openclawbench.release.statistics.pictures import severity, short, subtypes
-from openclawbench.release.writer.provenance import licenses
 from openclawbench.tables.schema import empty, schema
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from openclawbench.errors import UnreadableInput
 from openclawbench.release.diff.read import lines
-from openclawbench.release.writer.jsonl_files import place_of
+from openclawbench.release.files.jsonl_files import place_of
 
 TABLE = "master_table_all.jsonl"
 

@@ -8,7 +8,7 @@ import pytest
 
 from openclawbench.flow import FLOW
 from openclawbench.records.json_schema import PUBLIC
-from openclawbench.release.writer.render import LINE_FILES
+from openclawbench.release.files.names import LINE_FILES
 from openclawbench.workspace.settings import FileSettings
 from tools.site.fields import GROUPS
 from tools.site.pages import END, PAGES, ROOT, START, stale, with_command_table

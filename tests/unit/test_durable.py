@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from openclawbench.records.release import SummaryCount
-from openclawbench.release.writer.staging_folder import StagingFolder
+from openclawbench.release.files.staging_folder import StagingFolder
 from openclawbench.storage.data_folder import DataFolder, write_atomic
 from openclawbench.tables.schema import empty
 

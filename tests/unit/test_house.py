@@ -197,6 +197,20 @@ def test_imports_go_one_way(path: Path) -> None:
     assert later == set(), f"{own} imports {later}"
 
 
+def test_no_two_folders_import_each_other() -> None:
+    """Also not below the rooms; a folder and one that it holds may."""
+    folder_of = {dotted(path): package_of(path) for path in MODULES}
+    pairs = {
+        (folder_of[dotted(path)], folder_of.get(name, name))
+        for path in MODULES
+        for name in imports(read(path), package_of(path)) & folder_of.keys()
+    }
+    apart = {(own, other) for own, other in pairs if not f"{own}.".startswith(f"{other}.")}
+    assert len(apart) > 100
+    mutual = {pair for pair in apart if pair[::-1] in apart and not f"{pair[1]}.".startswith(f"{pair[0]}.")}
+    assert mutual == set()
+
+
 def test_no_adapter_imports_another() -> None:
     """What adapters share lies in the root of sources/, in sources/io/ and in sources/sidecars/."""
     sources = "openclawbench.sources"

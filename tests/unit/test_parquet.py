@@ -9,15 +9,15 @@ import pytest
 
 from openclawbench.base.canonical_json import canonical_json
 from openclawbench.records.release import LabelRow, Master
+from openclawbench.release.files.names import BOTH_FILE
+from openclawbench.release.files.parquet import ParquetTable, arrow_schema, name_parts, rows_of, shards_of, table_of
+from openclawbench.release.files.staging_folder import StagingFolder
+from openclawbench.release.files.table_writer import typed_file
 from openclawbench.release.settings import Parquet, PublishRules
 from openclawbench.release.validate.findings import Findings
 from openclawbench.release.validate.labels.second_pass import check_both
 from openclawbench.release.validate.records.key_tables import KeyCounts
 from openclawbench.release.validate.records.record_digest import records_in
-from openclawbench.release.writer.parquet import ParquetTable, arrow_schema, name_parts, rows_of, shards_of, table_of
-from openclawbench.release.writer.second_pass import BOTH_FILE
-from openclawbench.release.writer.staging_folder import StagingFolder
-from openclawbench.release.writer.table_writer import typed_file
 from openclawbench.storage.data_folder import DataFolder
 
 SIZES = Parquet(row_group_rows=3, row_group_bytes=1_000, shard_bytes=1_200, compression_level=1)

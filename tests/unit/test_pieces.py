@@ -7,10 +7,10 @@ import polars as pl
 import pytest
 
 from openclawbench.records.release import LineSize, ReleaseLine
+from openclawbench.release.files.staging_folder import StagingFolder
 from openclawbench.release.settings import PublishRules
 from openclawbench.release.writer import pieces
 from openclawbench.release.writer.pieces import Piece, limit_files, merge, plan_pieces, rows_in
-from openclawbench.release.writer.staging_folder import StagingFolder
 from openclawbench.release.writer.steps import compress_lines
 from openclawbench.runtime.engines.serial import Serial
 from openclawbench.storage.data_folder import DataFolder

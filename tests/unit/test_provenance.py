@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from openclawbench.release.validate.files.data_package import read_package
+from openclawbench.release.provenance import input_table, program_digest
+from openclawbench.release.validate.data_package import read_package
 from openclawbench.release.validate.findings import Findings
-from openclawbench.release.writer.provenance import input_table, program_digest
 
 ROWS: list[dict[str, Any]] = [
     {"source_model": "m", "native_session_basename": name, "success": success, "row_id": f"outcomes.jsonl:{number}"}

@@ -7,8 +7,8 @@ import pytest
 from openclawbench.base.canonical_json import canonical_json
 from openclawbench.errors import UsageError
 from openclawbench.records.datapackage import DataPackage
+from openclawbench.release.files.names import ROOT
 from openclawbench.release.release_folder import PACKAGE, is_release, refuse_other_folder
-from openclawbench.release.writer.render import ROOT
 
 FIELDS = dict.fromkeys(DataPackage.model_fields)
 

@@ -10,8 +10,8 @@ from jsonschema import Draft202012Validator
 from openclawbench.base.canonical_json import canonical_json
 from openclawbench.records.json_schema import json_schema
 from openclawbench.records.release import LabelRow, RecordIndexRow
-from openclawbench.release.validate.files.lines import quick_validator, read_lines, schema_error_of
 from openclawbench.release.validate.findings import KEPT, Findings
+from openclawbench.release.validate.lines import quick_validator, read_lines, schema_error_of
 from openclawbench.release.validate.records.key_tables import KeyCounts, KeyTable, missing, open_database, side_by_side
 from openclawbench.release.validate.records.spool import ROWS as SPOOL_ROWS
 from openclawbench.release.validate.records.spool import Spool

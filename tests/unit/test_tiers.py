@@ -9,7 +9,7 @@ from openclawbench.records.second_pass import both_high_confidence
 from openclawbench.records.tiers import BASELINE_JUDGES, STATUS_OF, TIERS, main_status, tier_of
 from openclawbench.records.vocabulary import LabelStatus, QualityTier
 from openclawbench.release.baseline_notice import RULES_NOTICE, notice_of
-from openclawbench.release.writer.render import TIER_FILES
+from openclawbench.release.files.names import TIER_FILES
 
 
 @pytest.mark.parametrize(

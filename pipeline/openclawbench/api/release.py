@@ -9,11 +9,10 @@ import polars as pl
 
 from openclawbench.errors import UnreadableInput, UsageError
 from openclawbench.records.release import Master
-from openclawbench.release.card.configs import models_of
+from openclawbench.release.files.names import MASTER_FILE, ROOT, models_of
+from openclawbench.release.files.parquet import rows_of, shards_of
 from openclawbench.release.validate.findings import Findings
 from openclawbench.release.validate.validate import validate as validate_release
-from openclawbench.release.writer.parquet import rows_of, shards_of
-from openclawbench.release.writer.render import MASTER_FILE, ROOT
 from openclawbench.storage.data_folder import read_json
 
 Side = Literal["train", "test"]

@@ -13,15 +13,13 @@ from openclawbench.errors import UnreadableInput, UsageError
 from openclawbench.records.detection.packet import DetectorPacket
 from openclawbench.records.detection.prediction import TrainingData
 from openclawbench.records.tiers import ACCEPTED, BASELINE, HIGH
-from openclawbench.release.card.configs import models_of
+from openclawbench.release.files.names import MASTER_FILE, ROOT, both_side_file, models_of
+from openclawbench.release.files.parquet import shards_of
+from openclawbench.release.files.table_writer import typed_file
 from openclawbench.release.human_audited import HUMAN_FILE
 from openclawbench.release.labels.labels import CUTS, SIDES
 from openclawbench.release.record_key import Key, key_of
 from openclawbench.release.release_folder import refuse_other_folder
-from openclawbench.release.writer.parquet import shards_of
-from openclawbench.release.writer.render import MASTER_FILE, ROOT
-from openclawbench.release.writer.second_pass import both_side_file
-from openclawbench.release.writer.table_writer import typed_file
 from openclawbench.storage.data_folder import sha256_file
 from openclawbench.tables.record import TRAJECTORY_KEY
 from openclawbench.version import __version__

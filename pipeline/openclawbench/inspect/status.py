@@ -10,7 +10,7 @@ from openclawbench.inspect.find import has, rows_of
 from openclawbench.inspect.trace_totals import trace_totals
 from openclawbench.records.evidence import AlignedDescriptor
 from openclawbench.records.session import FileOutcome, TraceSummaryRow, Trajectory
-from openclawbench.release.writer.provenance import made_from
+from openclawbench.release.provenance import made_from
 from openclawbench.release.writer.publish import is_current, release_key
 from openclawbench.reports.evidence.languages import step_coverage
 from openclawbench.runtime.active_runs import runs

@@ -7,10 +7,10 @@ from typing import Any
 import polars as pl
 
 from openclawbench.records.calibration import HumanAudited, HumanVerdict
+from openclawbench.release.files.staging_folder import StagingFolder
+from openclawbench.release.files.table_writer import typed_file
 from openclawbench.release.labels.labels import as_lines
 from openclawbench.release.record_key import key_of
-from openclawbench.release.writer.staging_folder import StagingFolder
-from openclawbench.release.writer.table_writer import typed_file
 from openclawbench.storage.parquet_io import write_parquet
 from openclawbench.tables.record import TRAJECTORY_KEY
 from openclawbench.tables.schema import from_records

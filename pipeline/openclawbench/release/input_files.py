@@ -7,8 +7,8 @@ from pathlib import Path
 import polars as pl
 
 from openclawbench.records.datapackage import INPUTS_FILE, InputFile
-from openclawbench.release.writer.staging_folder import StagingFolder
-from openclawbench.release.writer.table_writer import Output, typed_file, write_tables
+from openclawbench.release.files.staging_folder import StagingFolder
+from openclawbench.release.files.table_writer import Output, typed_file, write_tables
 from openclawbench.tables.sorted_merge import ORDER, merged, write_sorted
 
 INPUTS_TABLE = typed_file(INPUTS_FILE)

@@ -6,8 +6,8 @@ from pathlib import Path
 import polars as pl
 
 from openclawbench.records.release import RecordIndexRow
-from openclawbench.release.writer.staging_folder import StagingFolder
-from openclawbench.release.writer.table_writer import Output, write_tables
+from openclawbench.release.files.staging_folder import StagingFolder
+from openclawbench.release.files.table_writer import Output, write_tables
 from openclawbench.tables.record import TRAJECTORY_KEY
 from openclawbench.tables.sorted_merge import ORDER, key_order, merged, row_groups, write_sorted
 

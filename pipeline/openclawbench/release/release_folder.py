@@ -5,7 +5,7 @@ from pathlib import Path
 
 from openclawbench.errors import UsageError
 from openclawbench.records.datapackage import DataPackage
-from openclawbench.release.writer.render import ROOT
+from openclawbench.release.files.names import ROOT
 
 PACKAGE = "datapackage.json"
 

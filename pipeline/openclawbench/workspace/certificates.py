@@ -10,7 +10,7 @@ from openclawbench.judge.prompts import prompt_files
 from openclawbench.judge.protocol import Judge
 from openclawbench.records.certificate import JudgeCertificate
 from openclawbench.release import __file__ as release_room
-from openclawbench.release.writer.provenance import Certificates
+from openclawbench.release.provenance import Certificates
 from openclawbench.rules.loading.rule_file import Overrides
 from openclawbench.rules.packet import is_blind
 from openclawbench.runtime.run import Run

@@ -16,11 +16,10 @@ from openclawbench.errors import NotFound, UnreadableInput, UsageError
 from openclawbench.records.calibration import CalibrationSample, CalibrationSampleRow, CalibrationStratum
 from openclawbench.records.tiers import REVIEW
 from openclawbench.records.vocabulary import SliceLabel
-from openclawbench.release.card.configs import models_of
+from openclawbench.release.files.names import MASTER_FILE, ROOT, models_of
+from openclawbench.release.files.parquet import shards_of
 from openclawbench.release.statistics.corpus import Corpus, read_corpus
 from openclawbench.release.statistics.corrected_gap import strata_rows
-from openclawbench.release.writer.parquet import shards_of
-from openclawbench.release.writer.render import MASTER_FILE, ROOT
 from openclawbench.reports.corrected_gap import FEW_VERDICTS, JEFFREYS, stratum_name
 from openclawbench.reports.evidence.slices import PASSING_SLICES
 from openclawbench.storage.data_folder import DataFolder

@@ -56,7 +56,7 @@ def push(
 def confirm_finds(folder: Path) -> None:
     """Show what everyone would see, masked and the strictest first, and ask. Raises UsageError if there are finds and
     stdin is not a terminal."""
-    from openclawbench.release.card.configs import models_of
+    from openclawbench.release.files.names import models_of
     from openclawbench.release.privacy.detect import Detector
     from openclawbench.release.privacy.policy import look_first, sentence
     from openclawbench.release.validate.files.released_text import rules_of, scan_release

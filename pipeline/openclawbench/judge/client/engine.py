@@ -19,7 +19,6 @@ from openclawbench.judge.client.budget import Budget
 from openclawbench.judge.client.concurrency import AdaptiveConcurrency
 from openclawbench.judge.client.progress import JudgeProgress
 from openclawbench.judge.client.rate_limit import RateLimits
-from openclawbench.judge.client.retry import CircuitBreaker, RetryPolicy
 from openclawbench.judge.client.unreadable_answers import UnreadableAnswerBreaker
 from openclawbench.judge.ledger.ledger import ADD_ANSWER, ADD_LOST, ADD_UNREAD, END_INTENT, Ledger
 from openclawbench.judge.ledger.stored_answer import (
@@ -31,6 +30,7 @@ from openclawbench.judge.ledger.stored_answer import (
     was_cut_off_sooner,
 )
 from openclawbench.judge.protocol import AnswerCheck, AnswerProblem, Question
+from openclawbench.judge.retry import CircuitBreaker, RetryPolicy
 from openclawbench.judge.transport.chat_request import ChatRequest
 from openclawbench.judge.transport.endpoint import Endpoint, printable_url
 from openclawbench.judge.transport.protocol import HttpResponse, RejectedRequest, TransientError, Transport

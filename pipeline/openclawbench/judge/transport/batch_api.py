@@ -9,7 +9,7 @@ import aiohttp
 import msgspec
 
 from openclawbench.errors import EndpointFailing, EndpointRefused
-from openclawbench.judge.client.retry import RetryPolicy
+from openclawbench.judge.retry import RetryPolicy
 from openclawbench.judge.transport.aiohttp_transport import content_of, failure_of, proxy_for
 from openclawbench.judge.transport.bounded_body import ACCEPTED, decompressed
 from openclawbench.judge.transport.endpoint import Endpoint, printable_url

@@ -12,15 +12,15 @@ from openclawbench.release.card.configs import DEFAULT, Config, rows
 from openclawbench.release.card.example import example_record, loading
 from openclawbench.release.card.facts import Facts
 from openclawbench.release.card.features import feature_lines
+from openclawbench.release.card.second_pass import guide
+from openclawbench.release.files.jsonl_files import CODECS, LISTING, form
+from openclawbench.release.files.names import ROOT
 from openclawbench.release.human_audited import HUMAN_ROWS
 from openclawbench.release.labels.leakage import NORMAL
+from openclawbench.release.provenance import AS_STATED, CODE_LICENSE
+from openclawbench.release.provenance import NAME as PACKAGE
 from openclawbench.release.settings import Dataset, PublishRules
 from openclawbench.release.statistics.corrected_gap import gap_sentence
-from openclawbench.release.writer.jsonl_files import CODECS, LISTING, form
-from openclawbench.release.writer.provenance import AS_STATED, CODE_LICENSE
-from openclawbench.release.writer.provenance import NAME as PACKAGE
-from openclawbench.release.writer.render import ROOT
-from openclawbench.release.writer.second_pass import guide
 from openclawbench.rules.taxonomy import Taxonomy
 
 TEMPLATE = (files("openclawbench.release") / "README.template.md").read_text(encoding="utf-8")

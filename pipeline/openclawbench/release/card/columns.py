@@ -5,7 +5,7 @@ from pydantic import BaseModel
 
 from openclawbench.records.fields import description, inner_record
 from openclawbench.records.release import LabelRow, Master, PoolRow
-from openclawbench.release.writer.parquet import SCALARS, of
+from openclawbench.release.files.parquet import SCALARS, of
 from openclawbench.tables.schema import schema
 
 SHOWN: dict[str, type[BaseModel]] = {  # heading -> record, in the order of the card

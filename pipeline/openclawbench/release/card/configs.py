@@ -11,13 +11,12 @@ from openclawbench.records.calibration import HumanAudited
 from openclawbench.records.datapackage import InputFile
 from openclawbench.records.release import LabelRow, Master, PoolRow, PositiveStructured
 from openclawbench.records.tiers import ACCEPTED, BASELINE, BASELINE_TIER, HIGH, REPAIRED, REVIEW
+from openclawbench.release.files.names import MASTER_FILE, POSITIVES_FILES, ROOT, TIER_FILES, both_side_file, models_of
+from openclawbench.release.files.parquet import shard_pattern
+from openclawbench.release.files.table_writer import typed_file
 from openclawbench.release.human_audited import HUMAN_FILE
 from openclawbench.release.input_files import INPUTS_TABLE
 from openclawbench.release.labels.labels import CUTS, HOLD_OUT, POOL_FILE, SIDES, part_file
-from openclawbench.release.writer.parquet import shard_pattern
-from openclawbench.release.writer.render import MASTER_FILE, POSITIVES_FILES, ROOT, TIER_FILES
-from openclawbench.release.writer.second_pass import both_side_file
-from openclawbench.release.writer.table_writer import typed_file
 from openclawbench.tables.record import Keyed, Record
 
 DEFAULT = "silver_labels"
@@ -102,12 +101,6 @@ def all_configs(root: Path) -> Iterator[Config]:
         sides = {side: f"{HOLD_OUT}/{model}/silver_{side}_labels.jsonl" for side in SIDES}
         held = {side: glob.escape(part_file(path)) for side, path in sides.items()}
         yield Config(f"hold_out_{IN_A_NAME.sub('_', model)}", f"accepted labels, {model} held out", LabelRow, held)
-
-
-def models_of(root: Path) -> list[str]:
-    """Source models of a release; empty if it has no sessions."""
-    folder = root / ROOT
-    return sorted(path.name for path in folder.iterdir() if path.is_dir()) if folder.is_dir() else []
 
 
 def files_of(root: Path, pattern: str) -> list[Path]:

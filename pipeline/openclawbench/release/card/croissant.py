@@ -13,8 +13,8 @@ from openclawbench.records.certificate import JudgeCertificate
 from openclawbench.records.fields import description, inner_record
 from openclawbench.release.card.configs import TABLES, WHOLE, Config, files_of
 from openclawbench.release.card.facts import Facts
+from openclawbench.release.files.parquet import of
 from openclawbench.release.settings import Dataset, PublishRules
-from openclawbench.release.writer.parquet import of
 from openclawbench.tables.record import TRAJECTORY_KEY
 from openclawbench.tables.schema import schema
 

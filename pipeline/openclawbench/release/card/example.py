@@ -7,9 +7,9 @@ from typing import Any
 import polars as pl
 
 from openclawbench.records.tiers import BASELINE, main_status
-from openclawbench.release.card.configs import DEFAULT, Config, models_of
-from openclawbench.release.writer.parquet import shards_of
-from openclawbench.release.writer.render import MASTER_FILE, ROOT
+from openclawbench.release.card.configs import DEFAULT, Config
+from openclawbench.release.files.names import MASTER_FILE, ROOT, models_of
+from openclawbench.release.files.parquet import shards_of
 from openclawbench.tables.record import TRAJECTORY_KEY
 
 CHARACTERS = 160  # of a text in the example

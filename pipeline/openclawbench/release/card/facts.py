@@ -7,16 +7,14 @@ from typing import Any
 import polars as pl
 
 from openclawbench.records.tiers import ACCEPTED, BASELINE, NEEDS_REVIEW, TIERS
-from openclawbench.release.card.configs import models_of
+from openclawbench.release.files.jsonl_files import open_lines
+from openclawbench.release.files.names import MASTER_FILE, MODEL_SUMMARY, ROOT, STAGES, SUMMARY, models_of
+from openclawbench.release.files.parquet import shards_of
+from openclawbench.release.files.table_writer import typed_file
 from openclawbench.release.human_audited import human_counts
 from openclawbench.release.labels.labels import CUTS, POOL_FILE, SIDES, SPLITS_FILE
+from openclawbench.release.provenance import NAME as PACKAGE
 from openclawbench.release.statistics.files import DATA as STATISTICS_FILE
-from openclawbench.release.writer.jsonl_files import open_lines
-from openclawbench.release.writer.parquet import shards_of
-from openclawbench.release.writer.provenance import NAME as PACKAGE
-from openclawbench.release.writer.render import MASTER_FILE, ROOT, STAGES
-from openclawbench.release.writer.summarize import MODEL_SUMMARY, SUMMARY
-from openclawbench.release.writer.table_writer import typed_file
 
 Facts = dict[str, Any]
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import polars as pl
 
-from openclawbench.release.writer.parquet import SCALARS, of
+from openclawbench.release.files.parquet import SCALARS, of
 from openclawbench.tables.record import Record
 from openclawbench.tables.schema import schema
 

@@ -13,8 +13,8 @@ from openclawbench.release.diff.fields import changed_fields
 from openclawbench.release.diff.read import Line, joined, models, records
 from openclawbench.release.diff.splits import split_moves
 from openclawbench.release.diff.tally import Tally
+from openclawbench.release.provenance import NAME as PACKAGE
 from openclawbench.release.record_key import Key
-from openclawbench.release.writer.provenance import NAME as PACKAGE
 
 VERSIONS = ("rules_version", "schema_version", "judge", "judge_model")
 

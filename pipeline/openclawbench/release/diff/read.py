@@ -10,11 +10,10 @@ from typing import Any, Protocol, TypeVar
 import msgspec
 
 from openclawbench.errors import UnreadableInput
-from openclawbench.release.card.configs import models_of
+from openclawbench.release.files.jsonl_files import open_lines, place_of, released
+from openclawbench.release.files.names import MASTER_FILE, ROOT, models_of
 from openclawbench.release.record_key import Key
 from openclawbench.release.release_folder import refuse_other_folder
-from openclawbench.release.writer.jsonl_files import open_lines, place_of, released
-from openclawbench.release.writer.render import MASTER_FILE, ROOT
 
 
 class Keyed(Protocol):

@@ -10,9 +10,9 @@ import polars as pl
 
 from openclawbench.records.release import LabelRow, PoolRow
 from openclawbench.records.tiers import ACCEPTED, BASELINE
+from openclawbench.release.files.staging_folder import StagingFolder
+from openclawbench.release.files.table_writer import Output, typed_file, write_tables
 from openclawbench.release.labels.places import hold_out
-from openclawbench.release.writer.staging_folder import StagingFolder
-from openclawbench.release.writer.table_writer import Output, typed_file, write_tables
 from openclawbench.rules.release import ReleaseRules
 from openclawbench.tables.canonical_rows import canonical_rows
 from openclawbench.tables.sorted_merge import key_order, row_groups, write_run, write_sorted

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from openclawbench.base.canonical_json import canonical_bytes
+from openclawbench.release.files.names import MASTER_FILE, ROOT
 from openclawbench.release.privacy.detect import Detector
 from openclawbench.release.privacy.redact import Line, redact
 from openclawbench.release.privacy.rules import PrivacyRules
@@ -24,7 +25,6 @@ from openclawbench.release.privacy.scan import (
     scan_inputs,
 )
 from openclawbench.release.record_key import Key, key_of
-from openclawbench.release.writer.render import MASTER_FILE, ROOT
 from openclawbench.tables.record import TRAJECTORY_KEY
 
 KIND = ("group", "kind")

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from openclawbench.records.datapackage import INPUTS_FILE
+from openclawbench.release.files.names import MASTER_FILE, STAGES, stage_raw_file
 from openclawbench.release.privacy.detect import Detector, Finder, Hit
 from openclawbench.release.record_key import Key, key_of
-from openclawbench.release.writer.render import MASTER_FILE, STAGES, stage_raw_file
 
 SCANNED = (MASTER_FILE, *(stage_raw_file(stage, number) for number in (1, 2) for stage in STAGES))
 KEPT = 10_000  # finds of a group that are kept whole; the others are counted

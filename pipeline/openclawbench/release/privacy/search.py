@@ -6,10 +6,10 @@ import polars as pl
 
 from openclawbench.records.release import ReleaseFind, ReleaseFinds, ReleaseLines
 from openclawbench.records.second_pass import ReleaseFindPass2, ReleaseLinePass2
+from openclawbench.release.files.names import ROOT
 from openclawbench.release.privacy.detect import Detector
 from openclawbench.release.privacy.rules import PrivacyRules
 from openclawbench.release.privacy.scan import SCANNED, finds_of
-from openclawbench.release.writer.render import ROOT
 from openclawbench.runtime.stage import stage
 from openclawbench.tables.schema import from_records
 

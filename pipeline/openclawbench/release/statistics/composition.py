@@ -6,13 +6,13 @@ from functools import partial
 import polars as pl
 
 from openclawbench.records.tiers import ACCEPTED, BASELINE, BASELINE_TIER, TIERS
+from openclawbench.release.files.names import SUMMARY
 from openclawbench.release.labels.labels import CUTS, SIDES
 from openclawbench.release.settings import StatisticsSettings
 from openclawbench.release.statistics import pictures
 from openclawbench.release.statistics.consistency import Identity
 from openclawbench.release.statistics.corpus import ANOMALOUS, RECORDS, Corpus, number_of
 from openclawbench.release.statistics.declaration import Figures, same, statistic, total_row
-from openclawbench.release.writer.summarize import SUMMARY
 from openclawbench.reports.counting import by_model, share, with_models
 from openclawbench.reports.evidence.slices import PASSING_SLICES
 from openclawbench.reports.section import BY_MODEL, Row, Section

@@ -8,12 +8,12 @@ from typing import Any
 
 import polars as pl
 
+from openclawbench.release.files.names import SUMMARY
 from openclawbench.release.settings import StatisticsSettings
 from openclawbench.release.statistics.composition import trajectories_identity
 from openclawbench.release.statistics.consistency import Identity
 from openclawbench.release.statistics.corpus import Corpus
 from openclawbench.release.statistics.declaration import Figures, same, statistic, sum_of, total_row
-from openclawbench.release.writer.summarize import SUMMARY
 from openclawbench.reports.evidence.inventory import inventory_of
 from openclawbench.reports.evidence.languages import languages_of
 from openclawbench.reports.evidence.slices import NO_OUTCOME, PASSING_SLICES, TOTAL, slices_of

@@ -17,15 +17,12 @@ from openclawbench.records.oracle import failures_only
 from openclawbench.records.release import Master, PoolRow
 from openclawbench.records.tiers import BASELINE, IS_BASELINE, main_status, status
 from openclawbench.release.baseline_notice import notice_of
-from openclawbench.release.card.configs import models_of
+from openclawbench.release.files.jsonl_files import open_lines, released
+from openclawbench.release.files.names import BOTH_FILE, MASTER_FILE, ROOT, SUMMARY, models_of
+from openclawbench.release.files.parquet import shards_of
+from openclawbench.release.files.table_writer import typed_file
 from openclawbench.release.human_audited import HUMAN_FILE
 from openclawbench.release.labels.labels import CUTS, POOL_FILE, SIDES
-from openclawbench.release.writer.jsonl_files import open_lines, released
-from openclawbench.release.writer.parquet import shards_of
-from openclawbench.release.writer.render import MASTER_FILE, ROOT
-from openclawbench.release.writer.second_pass import BOTH_FILE
-from openclawbench.release.writer.summarize import SUMMARY
-from openclawbench.release.writer.table_writer import typed_file
 from openclawbench.tables.record import TRAJECTORY_KEY
 from openclawbench.tables.schema import schema
 

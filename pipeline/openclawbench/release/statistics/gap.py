@@ -8,13 +8,13 @@ import polars as pl
 
 from openclawbench.records.tiers import BY_BASELINE_JUDGE, IS_ACCEPTED
 from openclawbench.records.vocabulary import SliceLabel
+from openclawbench.release.files.names import SUMMARY
 from openclawbench.release.settings import StatisticsSettings
 from openclawbench.release.statistics import pictures
 from openclawbench.release.statistics.consistency import Identity, Share
 from openclawbench.release.statistics.corpus import ANOMALOUS, Corpus, number_of
 from openclawbench.release.statistics.declaration import Figures, Rows, same, statistic, sum_of
 from openclawbench.release.statistics.labels import interval_words
-from openclawbench.release.writer.summarize import SUMMARY
 from openclawbench.reports.evidence.slices import PASSING_SLICES
 from openclawbench.reports.measures import proportion
 from openclawbench.reports.section import Row, Section

@@ -8,12 +8,12 @@ import polars as pl
 
 from openclawbench.records.tiers import ACCEPTED, BASELINE, main_status
 from openclawbench.records.vocabulary import Recoverability, Severity, Subtype
+from openclawbench.release.files.names import SUMMARY
 from openclawbench.release.settings import StatisticsSettings
 from openclawbench.release.statistics import pictures
 from openclawbench.release.statistics.consistency import Identity
 from openclawbench.release.statistics.corpus import ANOMALOUS, RECORDS, Corpus, number_of
 from openclawbench.release.statistics.declaration import Figures, same, statistic, sum_of
-from openclawbench.release.writer.summarize import SUMMARY
 from openclawbench.reports.counting import by_model, share, with_models
 from openclawbench.reports.measures import proportion
 from openclawbench.reports.section import BY_MODEL, Row, Section

@@ -17,15 +17,15 @@ import polars as pl
 
 from openclawbench.errors import InvalidRelease
 from openclawbench.records.release import Master, SummaryCount
-from openclawbench.release.card.configs import models_of
-from openclawbench.release.validate.files.lines import ValidLine
+from openclawbench.release.files.jsonl_files import open_lines
+from openclawbench.release.files.names import models_of
 from openclawbench.release.validate.findings import Findings
+from openclawbench.release.validate.lines import ValidLine
 from openclawbench.release.validate.recompute.fields import AT_ONCE, basis_of
 from openclawbench.release.validate.recompute.statistics import check_statistics, columns_of
 from openclawbench.release.validate.recompute.summaries import check_numbers
 from openclawbench.release.validate.records.consistency import problems
 from openclawbench.release.validate.records.spool import Spool
-from openclawbench.release.writer.jsonl_files import open_lines
 from openclawbench.release.writer.summarize import count, summarize
 from openclawbench.rules.checks import CheckRules
 from openclawbench.rules.taxonomy import Taxonomy

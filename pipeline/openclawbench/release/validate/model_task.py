@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from openclawbench.records.datapackage import MadeFrom
+from openclawbench.release.files.names import MASTER_FILE, ROOT
 from openclawbench.release.privacy.detect import Detector
 from openclawbench.release.privacy.rules import PrivacyRules
 from openclawbench.release.privacy.scan import TextScan
@@ -13,14 +14,13 @@ from openclawbench.release.validate.files.divided_tables import check_divided
 from openclawbench.release.validate.files.parquet_tables import check_parquet_tables
 from openclawbench.release.validate.files.released_text import scan_model
 from openclawbench.release.validate.findings import Findings
+from openclawbench.release.validate.model_files import ModelTables, check_model
 from openclawbench.release.validate.recompute.fields import Recomputed, RecordRecomputer
 from openclawbench.release.validate.recompute.rules_in_force import RulesInForce
 from openclawbench.release.validate.records.key_tables import KeyCounts, open_database
-from openclawbench.release.validate.records.model_files import ModelTables, check_model
 from openclawbench.release.validate.records.record_digest import records_in
 from openclawbench.release.validate.records.record_index import index_in
 from openclawbench.release.validate.records.spool import Spool
-from openclawbench.release.writer.render import MASTER_FILE, ROOT
 
 MARKED = "marked"  # the table of Recomputed.marked
 Kind = Literal["records", "parquet", "text"]

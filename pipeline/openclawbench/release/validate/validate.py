@@ -14,12 +14,13 @@ import polars as pl
 
 from openclawbench.errors import WorkersFailed
 from openclawbench.records.release import LabelBasis
-from openclawbench.release.card.configs import models_of
+from openclawbench.release.files.jsonl_files import place_of, released
+from openclawbench.release.files.names import BOTH_FILE, MASTER_FILE, RAW_FILES, REFERENCE_FILE, ROOT, models_of
 from openclawbench.release.privacy.rules import PrivacyRules
 from openclawbench.release.release_folder import refuse_other_folder
 from openclawbench.release.settings import PublishRules
+from openclawbench.release.validate.data_package import Inputs, check_data_package, read_package
 from openclawbench.release.validate.files.checksums import check_checksums
-from openclawbench.release.validate.files.data_package import Inputs, check_data_package, read_package
 from openclawbench.release.validate.files.folder_contents import check_forms, check_known, check_links
 from openclawbench.release.validate.files.released_text import check_released_text, rules_of
 from openclawbench.release.validate.findings import Finding, Findings
@@ -37,9 +38,6 @@ from openclawbench.release.validate.records.key_tables import KeyCounts, open_da
 from openclawbench.release.validate.records.record_digest import Records, records_in
 from openclawbench.release.validate.records.record_index import check_index, index_in, read_index
 from openclawbench.release.validate.records.spool import Spool
-from openclawbench.release.writer.jsonl_files import place_of, released
-from openclawbench.release.writer.render import MASTER_FILE, ROOT
-from openclawbench.release.writer.second_pass import BOTH_FILE, RAW_FILES, REFERENCE_FILE
 from openclawbench.release.writer.summarize import count, summarize
 from openclawbench.runtime.engines.choice import engine_for
 from openclawbench.runtime.engines.protocol import LostTask
@@ -90,7 +88,7 @@ class Validation:
         self.connection.commit()  # the workers read it
         results = self.results(in_force, privacy)
         records, derived, statistics = self.gathered(results, privacy)
-        check_index(index, records, derived, findings)
+        check_index(index, records, derived.marked, derived.marker, findings)
         check_labels(root, records, findings)
         check_second_pass(root, models, records, findings)
         check_human(root, records, findings)

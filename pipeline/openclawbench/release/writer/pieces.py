@@ -12,15 +12,15 @@ from typing import Any
 
 import polars as pl
 
+from openclawbench.release.files.jsonl_files import compress_all
+from openclawbench.release.files.names import MASTER_FILE, ROOT
+from openclawbench.release.files.parquet import ParquetTables, name_parts, shard_name
+from openclawbench.release.files.staging_folder import StagingFolder
 from openclawbench.release.privacy.publishing import Redaction, Row
 from openclawbench.release.privacy.rules import PrivacyRules
 from openclawbench.release.privacy.scan import KindCounts
 from openclawbench.release.settings import PublishRules
-from openclawbench.release.writer.jsonl_files import compress_all
-from openclawbench.release.writer.parquet import ParquetTables, name_parts, shard_name
-from openclawbench.release.writer.render import MASTER_FILE, ROOT
 from openclawbench.release.writer.side_by_side import Call, MakeEngine, side_by_side
-from openclawbench.release.writer.staging_folder import StagingFolder
 from openclawbench.tables.record import TRAJECTORY_KEY
 from openclawbench.tables.sorted_merge import FAN_IN
 

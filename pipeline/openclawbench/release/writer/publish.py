@@ -26,18 +26,18 @@ from openclawbench.records.second_pass import ReferenceLabel, ReleaseFindPass2, 
 from openclawbench.records.session import FileOutcome
 from openclawbench.release.baseline_notice import RULES_NOTICE
 from openclawbench.release.card.described import TEXTS
+from openclawbench.release.card.second_pass import SECOND_NOTICE, SECOND_ROWS
+from openclawbench.release.files.names import LINE_FILES, RAW_FILES
+from openclawbench.release.files.staging_folder import StagingFolder
 from openclawbench.release.human_audited import HUMAN_ROWS
 from openclawbench.release.privacy.policy import REPORT, left_in, refuse_blocked, report
 from openclawbench.release.privacy.publishing import Scanned
 from openclawbench.release.privacy.rules import PrivacyRules
+from openclawbench.release.provenance import Certificates, made_from
 from openclawbench.release.settings import PublishRules
 from openclawbench.release.statistics.context import paper_words
 from openclawbench.release.writer.pieces import REDACTED, limit_files, plan_pieces
-from openclawbench.release.writer.provenance import Certificates, made_from
-from openclawbench.release.writer.render import LINE_FILES
-from openclawbench.release.writer.second_pass import RAW_FILES, SECOND_NOTICE, SECOND_ROWS
 from openclawbench.release.writer.side_by_side import MakeEngine
-from openclawbench.release.writer.staging_folder import StagingFolder
 from openclawbench.release.writer.steps import ROUNDS, Checks, carry_out
 from openclawbench.rules.loading.rule_file import rule_path
 from openclawbench.rules.taxonomy import Taxonomy

@@ -4,30 +4,10 @@ import polars as pl
 
 from openclawbench.records.fulltax import DecisionsA, DecisionsB1, DecisionsB2, DecisionsC
 from openclawbench.records.release import LineSizes, Masters, PositiveStructured, ReleaseLines, StageRaw
-from openclawbench.records.tiers import ACCEPTED, BASELINE, BASELINE_TIER, HIGH, REPAIRED, REVIEW
+from openclawbench.release.files.names import MASTER_FILE, POSITIVES_FILES, STAGES, TIER_FILES, stage_raw_file
 from openclawbench.runtime.stage import stage
 from openclawbench.tables.canonical_rows import canonical_rows
 from openclawbench.tables.record import TRAJECTORY_KEY
-
-ROOT = "fulltax_prod_v1"
-TIER_FILES = {
-    HIGH: "accepted_main_all.jsonl",
-    REPAIRED: "accepted_repaired_all.jsonl",
-    BASELINE_TIER: "accepted_baseline_all.jsonl",
-    REVIEW: "review_or_unresolved_all.jsonl",
-}
-MASTER_FILE = "master_table_all.jsonl"
-POSITIVES_FILE = "positives_structured_all.jsonl"
-POSITIVES_FILES = {ACCEPTED: POSITIVES_FILE, BASELINE: "positives_baseline_all.jsonl"}  # label_status -> its anomalous
-STAGES = ("a", "b1", "b2", "c")
-
-
-def stage_raw_file(stage_name: str, annotation_pass: int = 1) -> str:
-    """stage_<stage>_raw_pass<N>.jsonl."""
-    return f"stage_{stage_name}_raw_pass{annotation_pass}.jsonl"
-
-
-LINE_FILES = [MASTER_FILE, *TIER_FILES.values(), *POSITIVES_FILES.values(), *map(stage_raw_file, STAGES)]
 
 
 @stage(scope="shard")

@@ -1,9 +1,7 @@
 """The second pass in a release: its answers, its labels, and the records with high confidence in both passes."""
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 import polars as pl
 
@@ -19,37 +17,18 @@ from openclawbench.records.second_pass import (
     ReleaseLinesPass2,
     both_high_confidence,
 )
-from openclawbench.records.tiers import BASELINE_JUDGES, status_of
+from openclawbench.records.tiers import status_of
+from openclawbench.release.files.names import BOTH_FILE, REFERENCE_FILE, SECOND, STAGES, both_side_file
+from openclawbench.release.files.staging_folder import StagingFolder
+from openclawbench.release.files.table_writer import Output, typed_file, write_tables
 from openclawbench.release.labels.labels import CUTS, SIDES
-from openclawbench.release.writer.jsonl_files import open_lines, released
-from openclawbench.release.writer.render import STAGES, in_order, raw_lines, stage_raw_file
-from openclawbench.release.writer.staging_folder import StagingFolder
-from openclawbench.release.writer.table_writer import Output, typed_file, write_tables
+from openclawbench.release.writer.render import in_order, raw_lines
 from openclawbench.runtime.stage import stage
 from openclawbench.tables.record import TRAJECTORY_KEY
 from openclawbench.tables.schema import from_records
 from openclawbench.tables.sorted_merge import ORDER, key_order, merged, write_sorted
 
-SECOND = 2
 FROM_FIRST = ("task_id", "label_status", "both_high_confidence")  # columns that are not the second annotation's
-RAW_FILES = [stage_raw_file(name, SECOND) for name in STAGES]
-REFERENCE_FILE = "reference_pass_labels.jsonl"
-BOTH_FILE = "both_high_confidence.jsonl"
-SECOND_ROWS = f"""\
-| `fulltax_prod_v1/<model>/stage_*_raw_pass2.jsonl` | every answer of the second pass's judge, verbatim |
-| `{REFERENCE_FILE}` | every trajectory's label by the second pass, and whether both passes are sure of the same |
-| `{BOTH_FILE}`, `both_high_confidence.parquet` | label rows of the records of which both passes are sure |
-| `both_high_confidence_{{train,test}}.parquet` (in both cuts) | the same, by side of the cut |
-"""
-SECOND_NOTICE = """\
-Second pass: every packet was judged once more, without sight of the first pass's answers, by {judges}. A record is in
-`{both}` where both passes have it as high_confidence_accepted with the same `is_anomalous` and `anomaly_type_l2`; the
-configuration `both_high_confidence` has its rows by side of the default cut. Labels everywhere else are the first
-pass's alone.{warning}
-
-"""
-SAME_WARNING = " **Both passes have the same judge: that they agree says nothing.**"
-RULES_WARNING = " The rules judge is a baseline, not annotation: agreement with it does not measure reliability."
 
 
 @stage(scope="shard")
@@ -80,13 +59,6 @@ def render_pass2(
     return in_order([raw_lines(name, decisions, SECOND) for name, decisions in tables])
 
 
-class Guide(NamedTuple):
-    """The paragraph of a release's README on the second pass; empty without one."""
-
-    rows: str = ""
-    notice: str = ""
-
-
 def write_second_pass(parts: Sequence[tuple[Path, Path]], staging: StagingFolder) -> None:
     """Write the second pass's labels, and the label rows with high confidence in both passes, as a whole and by side of
     each cut. As in the label files, partial trial records are left out. `parts`: of each shard, those of ReferenceLabel
@@ -104,25 +76,3 @@ def write_second_pass(parts: Sequence[tuple[Path, Path]], staging: StagingFolder
     for cut, folder in CUTS.items():
         outputs += [Output(both_side_file(folder, side), LabelRow, pl.col(cut) == side) for side in SIDES]
     write_tables(staging, merged(both, staging.scratch), outputs)
-
-
-def both_side_file(folder: str, side: str) -> str:
-    """The file of the rows with high confidence in both passes, for one side of the cut with this folder."""
-    return f"{folder}{BOTH_FILE.removesuffix('.jsonl')}_{side}.parquet"
-
-
-def guide(root: Path, first_models: set[str]) -> Guide:
-    """The paragraph for the release in `root`. `first_models`: judge_model of the first pass's records."""
-    if not released(root / REFERENCE_FILE):
-        return Guide()
-    with open_lines(root / REFERENCE_FILE) as file:
-        judges = {(row["judge"], row["judge_model"]) for row in map(json.loads, file) if row["judge"] is not None}
-    return Guide(SECOND_ROWS, notice(sorted(judges), first_models))
-
-
-def notice(who: list[tuple[str, str]], first_models: set[str]) -> str:
-    """The notice on the judges of the second pass, with warnings."""
-    judges = ", ".join(f"`{model}` (judge: {name})" for name, model in who)
-    warning = RULES_WARNING if BASELINE_JUDGES & {name for name, _ in who} else ""
-    warning += SAME_WARNING if first_models & {model for _, model in who} else ""
-    return SECOND_NOTICE.format(judges=judges or "nobody", both=BOTH_FILE, warning=warning)

@@ -22,25 +22,25 @@ from openclawbench.records.datapackage import INPUTS_FILE, MadeFrom
 from openclawbench.records.tiers import BASELINE_JUDGES
 from openclawbench.release.card.croissant import NAME as CROISSANT
 from openclawbench.release.card.described import README, described
+from openclawbench.release.files.jsonl_files import LISTING, compress_all
+from openclawbench.release.files.names import BOTH_FILE, MASTER_FILE, MODEL_SUMMARY, REFERENCE_FILE, ROOT, SUMMARY
+from openclawbench.release.files.staging_folder import StagingFolder
+from openclawbench.release.files.table_writer import typed_file
 from openclawbench.release.human_audited import HUMAN_FILE, write_human
 from openclawbench.release.input_files import INPUTS_TABLE, write_input_files
 from openclawbench.release.labels.labels import POOL_FILE, SPLITS_FILE, as_json, write_labels
 from openclawbench.release.privacy.policy import RULES_FILE
 from openclawbench.release.privacy.publishing import Scanned
 from openclawbench.release.privacy.rules import PrivacyRules
+from openclawbench.release.provenance import NAME as PACKAGE
+from openclawbench.release.provenance import RULES, data_package, rule_contents
 from openclawbench.release.record_index import INDEX_FILE, write_index
 from openclawbench.release.settings import PublishRules
 from openclawbench.release.statistics.files import DATA, FOLDER, TEXT, statistics_files, statistics_of
-from openclawbench.release.writer.jsonl_files import LISTING, compress_all
 from openclawbench.release.writer.pieces import WrittenPiece, listings, name_files, write_piece
-from openclawbench.release.writer.provenance import NAME as PACKAGE
-from openclawbench.release.writer.provenance import RULES, data_package, rule_contents
-from openclawbench.release.writer.render import MASTER_FILE, ROOT
-from openclawbench.release.writer.second_pass import BOTH_FILE, REFERENCE_FILE, write_second_pass
+from openclawbench.release.writer.second_pass import write_second_pass
 from openclawbench.release.writer.side_by_side import Call, MakeEngine, side_by_side
-from openclawbench.release.writer.staging_folder import StagingFolder
-from openclawbench.release.writer.summarize import MODEL_SUMMARY, SUMMARY, summary_files
-from openclawbench.release.writer.table_writer import typed_file
+from openclawbench.release.writer.summarize import summary_files
 from openclawbench.rules.loading.rule_file import Overrides, rule_path
 from openclawbench.rules.taxonomy import Taxonomy
 from openclawbench.tables.record import TRAJECTORY_KEY

@@ -7,11 +7,9 @@ import polars as pl
 from openclawbench.records.release import LabelBases, ShardCounts, SummaryCounts
 from openclawbench.records.tiers import BY_BASELINE_JUDGE, IS_ACCEPTED, IS_BASELINE, status
 from openclawbench.release.baseline_notice import notice_of
-from openclawbench.release.writer.render import ROOT
+from openclawbench.release.files.names import MODEL_SUMMARY, ROOT, SUMMARY
 from openclawbench.reports.counting import share
 from openclawbench.runtime.stage import stage
-
-SUMMARY, MODEL_SUMMARY = "dataset_summary.json", "dataset_summary_all.json"
 
 PASSING = pl.col("oracle_outcome") == "pass"
 LABEL = pl.when(pl.col("is_anomalous")).then(pl.lit("anomalous")).when(~pl.col("is_anomalous")).then(pl.lit("normal"))

@@ -9,9 +9,9 @@ import typer
 from openclawbench.base.terminal import output, safe, table
 from openclawbench.cli.options import ReleaseFolder
 from openclawbench.errors import UnreadableInput, UsageError
+from openclawbench.release.files.names import ROOT
 from openclawbench.release.release_folder import refuse_other_folder
 from openclawbench.release.settings import PublishRules
-from openclawbench.release.writer.render import ROOT
 
 Out = Annotated[Path | None, typer.Option("-o", "--output", help="Folder for the tables and pictures.")]
 SHOWN = ("all", "mode", "slice", "source_model")

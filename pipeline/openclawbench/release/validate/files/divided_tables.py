@@ -4,14 +4,14 @@ import json
 from pathlib import Path
 from typing import Any
 
+from openclawbench.release.files.jsonl_files import LISTING, plain_name, released
+from openclawbench.release.files.names import MASTER_FILE, ROOT
+from openclawbench.release.files.parquet import shard_name
 from openclawbench.release.validate.compare import compare, read_json
 from openclawbench.release.validate.files.folder_contents import DIVIDED
-from openclawbench.release.validate.files.lines import tolerant_lines
 from openclawbench.release.validate.findings import Findings
-from openclawbench.release.writer.jsonl_files import LISTING, plain_name, released
-from openclawbench.release.writer.parquet import shard_name
+from openclawbench.release.validate.lines import tolerant_lines
 from openclawbench.release.writer.pieces import JsonlFile
-from openclawbench.release.writer.render import MASTER_FILE, ROOT
 
 
 def check_divided(root: Path, model: str, findings: Findings) -> None:

@@ -12,6 +12,19 @@ from openclawbench.records.datapackage import INPUTS_FILE, MadeFrom
 from openclawbench.records.tiers import BASELINE_JUDGES
 from openclawbench.release.card.croissant import NAME as CROISSANT
 from openclawbench.release.card.described import README
+from openclawbench.release.files.jsonl_files import CODECS, LISTING, PLAIN, table_of
+from openclawbench.release.files.names import (
+    BOTH_FILE,
+    LINE_FILES,
+    MODEL_SUMMARY,
+    RAW_FILES,
+    REFERENCE_FILE,
+    ROOT,
+    SUMMARY,
+    both_side_file,
+)
+from openclawbench.release.files.parquet import TABLES
+from openclawbench.release.files.table_writer import typed_file
 from openclawbench.release.human_audited import HUMAN_FILE
 from openclawbench.release.input_files import INPUTS_TABLE
 from openclawbench.release.labels.labels import (
@@ -27,19 +40,13 @@ from openclawbench.release.labels.labels import (
 from openclawbench.release.privacy.detect import Detector
 from openclawbench.release.privacy.policy import RULES_FILE as PRIVACY
 from openclawbench.release.privacy.rules import PrivacyRules
+from openclawbench.release.provenance import NAME as PACKAGE
+from openclawbench.release.provenance import RULES
 from openclawbench.release.record_index import INDEX_FILE
 from openclawbench.release.settings import PublishRules
 from openclawbench.release.statistics.files import DATA, FOLDER, TEXT
 from openclawbench.release.validate.files.checksums import NAME as CHECKSUMS
 from openclawbench.release.validate.findings import Findings
-from openclawbench.release.writer.jsonl_files import CODECS, LISTING, PLAIN, table_of
-from openclawbench.release.writer.parquet import TABLES
-from openclawbench.release.writer.provenance import NAME as PACKAGE
-from openclawbench.release.writer.provenance import RULES
-from openclawbench.release.writer.render import LINE_FILES, ROOT
-from openclawbench.release.writer.second_pass import BOTH_FILE, RAW_FILES, REFERENCE_FILE, both_side_file
-from openclawbench.release.writer.summarize import MODEL_SUMMARY, SUMMARY
-from openclawbench.release.writer.table_writer import typed_file
 from openclawbench.rules.taxonomy import Taxonomy
 
 ENDING = re.compile(rf"(.+\.jsonl)({'|'.join(map(re.escape, CODECS))})?")

@@ -5,10 +5,10 @@ from itertools import zip_longest
 from pathlib import Path
 
 from openclawbench.base.canonical_json import canonical_json
+from openclawbench.release.files.jsonl_files import open_lines, released
+from openclawbench.release.files.names import ROOT
+from openclawbench.release.files.parquet import TABLES, arrow_schema, rows_of, shard_name, shards_of
 from openclawbench.release.validate.findings import Findings
-from openclawbench.release.writer.jsonl_files import open_lines, released
-from openclawbench.release.writer.parquet import TABLES, arrow_schema, rows_of, shard_name, shards_of
-from openclawbench.release.writer.render import ROOT
 from openclawbench.tables.record import Record
 
 

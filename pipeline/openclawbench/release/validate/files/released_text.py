@@ -10,6 +10,8 @@ import polars as pl
 import pyarrow as pa
 
 from openclawbench.errors import InvalidRules
+from openclawbench.release.files.jsonl_files import open_lines, released
+from openclawbench.release.files.names import ROOT
 from openclawbench.release.input_files import INPUTS_TABLE
 from openclawbench.release.privacy.detect import Detector
 from openclawbench.release.privacy.policy import RULES_FILE
@@ -24,8 +26,6 @@ from openclawbench.release.privacy.scan import (
     scan_inputs,
 )
 from openclawbench.release.validate.findings import Findings
-from openclawbench.release.writer.jsonl_files import open_lines, released
-from openclawbench.release.writer.render import ROOT
 from openclawbench.tables.sorted_merge import row_groups
 
 

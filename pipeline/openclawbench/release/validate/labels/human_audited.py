@@ -4,13 +4,13 @@ from pathlib import Path
 
 from openclawbench.records.calibration import HumanAudited, agreement_status
 from openclawbench.records.tiers import STATUS_OF
+from openclawbench.release.files.jsonl_files import released
+from openclawbench.release.files.table_writer import typed_file
 from openclawbench.release.human_audited import COPIED, HUMAN_FILE, same_label
-from openclawbench.release.validate.files.lines import read_lines
 from openclawbench.release.validate.findings import Findings
 from openclawbench.release.validate.labels.label_files import ParquetRows
+from openclawbench.release.validate.lines import read_lines
 from openclawbench.release.validate.records.record_digest import Records
-from openclawbench.release.writer.jsonl_files import released
-from openclawbench.release.writer.table_writer import typed_file
 
 
 def check_human(root: Path, records: Records, findings: Findings) -> None:

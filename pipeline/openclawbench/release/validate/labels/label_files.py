@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 
 from openclawbench.records.release import LabelRow, PoolRow
 from openclawbench.records.tiers import REVIEW
+from openclawbench.release.files.table_writer import typed_file
 from openclawbench.release.labels.labels import (
     CUTS,
     HOLD_OUT,
@@ -21,11 +22,10 @@ from openclawbench.release.labels.labels import (
 )
 from openclawbench.release.labels.places import decided_status
 from openclawbench.release.record_key import Key
-from openclawbench.release.validate.files.lines import ValidLine, read_lines
 from openclawbench.release.validate.findings import Findings
+from openclawbench.release.validate.lines import ValidLine, read_lines
 from openclawbench.release.validate.records.key_tables import KeyCounts, missing
 from openclawbench.release.validate.records.record_digest import RecordDigest, Records
-from openclawbench.release.writer.table_writer import typed_file
 from openclawbench.tables.record import Keyed
 from openclawbench.tables.schema import schema
 

@@ -8,23 +8,25 @@ from typing import Any
 from openclawbench.records.release import LabelRow
 from openclawbench.records.second_pass import ReferenceLabel, both_high_confidence
 from openclawbench.records.tiers import STATUS_OF
-from openclawbench.release.labels.labels import CUTS, SIDES
-from openclawbench.release.validate.files.lines import read_lines
-from openclawbench.release.validate.findings import Findings
-from openclawbench.release.validate.labels.label_files import ParquetRows, check_row, excluded
-from openclawbench.release.validate.records.answers import deciding_answers
-from openclawbench.release.validate.records.key_tables import KeyCounts, KeyTable, missing
-from openclawbench.release.validate.records.record_digest import Records
-from openclawbench.release.writer.jsonl_files import released
-from openclawbench.release.writer.render import ROOT, STAGES, stage_raw_file
-from openclawbench.release.writer.second_pass import (
+from openclawbench.release.files.jsonl_files import released
+from openclawbench.release.files.names import (
     BOTH_FILE,
     RAW_FILES,
     REFERENCE_FILE,
+    ROOT,
     SECOND,
+    STAGES,
     both_side_file,
+    stage_raw_file,
 )
-from openclawbench.release.writer.table_writer import typed_file
+from openclawbench.release.files.table_writer import typed_file
+from openclawbench.release.labels.labels import CUTS, SIDES
+from openclawbench.release.validate.findings import Findings
+from openclawbench.release.validate.labels.label_files import ParquetRows, check_row, excluded
+from openclawbench.release.validate.lines import read_lines
+from openclawbench.release.validate.records.answers import deciding_answers
+from openclawbench.release.validate.records.key_tables import KeyCounts, KeyTable, missing
+from openclawbench.release.validate.records.record_digest import Records
 
 Decisions = KeyTable[str | None]  # JSON text of the parsed answer of stage B1 that decides a label, by key
 

@@ -23,16 +23,17 @@ from openclawbench.records.fulltax import (
 )
 from openclawbench.records.release import Fingerprint, LabelBasis, Master, RecordIndexRow
 from openclawbench.records.second_pass import PASS2, AnnotationPass2
+from openclawbench.release.files.names import ROOT, STAGES
 from openclawbench.release.record_key import Key, key_of
 from openclawbench.release.validate.compare import leaves, shown
-from openclawbench.release.validate.files.lines import ValidLine
 from openclawbench.release.validate.findings import Findings
+from openclawbench.release.validate.lines import ValidLine
 from openclawbench.release.validate.recompute.rules_in_force import RulesInForce
 from openclawbench.release.validate.recompute.stages import FIRST_PASS, PARTIAL, StageRerun, writers
 from openclawbench.release.validate.records.answers import Answers, answers_of
 from openclawbench.release.validate.records.key_tables import KeyCounts
 from openclawbench.release.validate.records.spool import Spool
-from openclawbench.release.writer.render import ROOT, STAGES, raw_lines
+from openclawbench.release.writer.render import raw_lines
 from openclawbench.tables.record import TRAJECTORY_KEY, Record
 from openclawbench.tables.schema import conform, from_columns, schema
 

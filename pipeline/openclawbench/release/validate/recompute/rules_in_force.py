@@ -14,10 +14,10 @@ from openclawbench.judge.prompts import StagePrompt
 from openclawbench.records.datapackage import MadeFrom
 from openclawbench.release.privacy.policy import RULES_FILE as PRIVACY
 from openclawbench.release.privacy.rules import PrivacyRules
+from openclawbench.release.provenance import RULES, program_digest, rule_book, rule_folders
 from openclawbench.release.settings import PublishRules
 from openclawbench.release.validate.compare import compare, read_json
 from openclawbench.release.validate.findings import Findings
-from openclawbench.release.writer.provenance import RULES, program_digest, rule_book, rule_folders
 from openclawbench.rules.judge import JudgeRules
 from openclawbench.rules.loading.rule_book import RuleBook
 from openclawbench.rules.loading.rule_file import Rules, canonical_digest

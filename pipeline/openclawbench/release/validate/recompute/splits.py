@@ -10,6 +10,8 @@ import polars as pl
 
 from openclawbench.records.release import Fingerprint, LabelBasis
 from openclawbench.records.second_pass import AnnotationPass2, ReferenceLabel
+from openclawbench.release.files.jsonl_files import open_lines, released
+from openclawbench.release.files.names import BOTH_FILE, REFERENCE_FILE
 from openclawbench.release.labels.labels import (
     CUTS,
     HOLD_OUT,
@@ -27,14 +29,13 @@ from openclawbench.release.labels.places import hold_out
 from openclawbench.release.labels.split import split_corpus
 from openclawbench.release.record_key import Key, key_of
 from openclawbench.release.validate.compare import compare_file, shown
-from openclawbench.release.validate.files.lines import tolerant_rows
 from openclawbench.release.validate.findings import Findings
+from openclawbench.release.validate.lines import tolerant_rows
 from openclawbench.release.validate.recompute.fields import POLARS_ERRORS, RECOMPUTE_ERRORS, Recomputed
 from openclawbench.release.validate.recompute.rules_in_force import RulesInForce
 from openclawbench.release.validate.records.record_index import Index
 from openclawbench.release.validate.records.spool import Spool
-from openclawbench.release.writer.jsonl_files import open_lines, released
-from openclawbench.release.writer.second_pass import BOTH_FILE, REFERENCE_FILE, reference
+from openclawbench.release.writer.second_pass import reference
 from openclawbench.rules.release import ReleaseRules
 from openclawbench.tables.record import TRAJECTORY_KEY
 from openclawbench.tables.schema import empty, from_records

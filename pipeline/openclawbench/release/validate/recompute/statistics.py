@@ -17,6 +17,8 @@ from openclawbench.records.calibration import HumanAudited
 from openclawbench.records.json_schema import json_schema
 from openclawbench.records.release import LabelRow, Master, PoolRow
 from openclawbench.records.statistics import StatisticsFile
+from openclawbench.release.files.jsonl_files import open_lines, released
+from openclawbench.release.files.names import SUMMARY
 from openclawbench.release.human_audited import HUMAN_FILE
 from openclawbench.release.labels.labels import CUTS, POOL_FILE, SIDES
 from openclawbench.release.settings import PublishRules
@@ -35,11 +37,9 @@ from openclawbench.release.statistics.files import DATA, FOLDER, TEXT, drawn, pi
 from openclawbench.release.statistics.files import text as as_text
 from openclawbench.release.statistics.statistics import COLUMNS, TABLES, identities, statistics
 from openclawbench.release.validate.compare import compare, read_json, too_large
-from openclawbench.release.validate.files.lines import ValidLine
 from openclawbench.release.validate.findings import Findings
+from openclawbench.release.validate.lines import ValidLine
 from openclawbench.release.validate.recompute.card import BROKEN, check_text, settings
-from openclawbench.release.writer.jsonl_files import open_lines, released
-from openclawbench.release.writer.summarize import SUMMARY
 from openclawbench.reports import plots
 from openclawbench.reports.section import Report, Section
 from openclawbench.tables.record import Keyed

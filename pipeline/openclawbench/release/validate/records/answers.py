@@ -8,19 +8,13 @@ from typing import Any
 from pydantic import ValidationError
 
 from openclawbench.records.release import StageRaw
+from openclawbench.release.files.names import ROOT, STAGES, stage_raw_file
 from openclawbench.release.record_key import Key, key_of
 from openclawbench.release.validate.compare import too_large
-from openclawbench.release.validate.files.lines import (
-    ValidLine,
-    in_key_order,
-    of_known_records,
-    read_lines,
-    tolerant_lines,
-)
 from openclawbench.release.validate.findings import Findings
+from openclawbench.release.validate.lines import ValidLine, in_key_order, of_known_records, read_lines, tolerant_lines
 from openclawbench.release.validate.records.key_tables import KeyCounts
 from openclawbench.release.validate.records.record_digest import Records
-from openclawbench.release.writer.render import ROOT, STAGES, stage_raw_file
 
 
 def deciding_answers(

@@ -10,9 +10,9 @@ import msgspec
 from openclawbench.base.canonical_json import canonical_json
 from openclawbench.records.release import Master, PositiveStructured
 from openclawbench.records.tiers import STATUS_OF
-from openclawbench.release.validate.files.lines import ValidLine
+from openclawbench.release.files.names import POSITIVES_FILES
+from openclawbench.release.validate.lines import ValidLine
 from openclawbench.release.validate.records.key_tables import KeyTable
-from openclawbench.release.writer.render import POSITIVES_FILES
 
 
 @dataclass(frozen=True)

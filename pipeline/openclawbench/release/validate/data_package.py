@@ -18,15 +18,15 @@ from openclawbench.records.tiers import BASELINE_JUDGES
 from openclawbench.release.card.croissant import NAME as CROISSANT
 from openclawbench.release.card.described import README
 from openclawbench.release.input_files import INPUTS_TABLE, TRAJECTORY
+from openclawbench.release.provenance import NAME, data_package, program_digest, resources
 from openclawbench.release.settings import PublishRules
 from openclawbench.release.validate.compare import compare, read_json
-from openclawbench.release.validate.files.lines import raw_lines, read_line, schema_error_of
 from openclawbench.release.validate.files.parquet_tables import check_columns, check_rows
 from openclawbench.release.validate.findings import Findings
+from openclawbench.release.validate.lines import raw_lines, read_line, schema_error_of
 from openclawbench.release.validate.recompute.rules_in_force import RulesInForce
 from openclawbench.release.validate.records.key_tables import KeyCounts, side_by_side
 from openclawbench.release.validate.records.record_digest import Records
-from openclawbench.release.writer.provenance import NAME, data_package, program_digest, resources
 from openclawbench.reports.measures import NO_INTERVAL, proportion
 
 AFTER = (NAME, README, CROISSANT)  # written when the others are there

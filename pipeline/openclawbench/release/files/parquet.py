@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, cast
 import polars as pl
 
 from openclawbench.records.release import Master, PositiveStructured
+from openclawbench.release.files.names import MASTER_FILE, POSITIVES_FILES, TIER_FILES
+from openclawbench.release.files.staging_folder import StagingFolder
 from openclawbench.release.settings import Parquet
-from openclawbench.release.writer.render import MASTER_FILE, POSITIVES_FILES, TIER_FILES
-from openclawbench.release.writer.staging_folder import StagingFolder
 from openclawbench.tables.record import Keyed, Record
 from openclawbench.tables.schema import schema
 

@@ -15,10 +15,10 @@ from pydantic import ValidationError
 
 from openclawbench.base.canonical_json import canonical_json
 from openclawbench.records.json_schema import json_schema
+from openclawbench.release.files.jsonl_files import open_lines, released
 from openclawbench.release.record_key import Key
 from openclawbench.release.validate.compare import too_large
 from openclawbench.release.validate.findings import Findings
-from openclawbench.release.writer.jsonl_files import open_lines, released
 from openclawbench.tables.record import Keyed, Record
 
 R = TypeVar("R", bound=Record)

@@ -9,9 +9,10 @@ from pathlib import Path
 
 from openclawbench.records.release import Master, PositiveStructured
 from openclawbench.records.tiers import STATUS_OF
+from openclawbench.release.files.names import MASTER_FILE, POSITIVES_FILES, ROOT, STAGES, TIER_FILES, stage_raw_file
 from openclawbench.release.record_key import Key
-from openclawbench.release.validate.files.lines import ValidLine, in_key_order, raw_lines, read_line, read_lines
 from openclawbench.release.validate.findings import Findings
+from openclawbench.release.validate.lines import ValidLine, in_key_order, raw_lines, read_line, read_lines
 from openclawbench.release.validate.recompute.fields import AT_ONCE, RecordRecomputer, basis_of
 from openclawbench.release.validate.recompute.statistics import columns_of
 from openclawbench.release.validate.records.answers import deciding_answers
@@ -20,7 +21,6 @@ from openclawbench.release.validate.records.key_tables import KeyCounts, KeyTabl
 from openclawbench.release.validate.records.record_digest import RecordDigest, Records, digest_record
 from openclawbench.release.validate.records.record_index import Index
 from openclawbench.release.validate.records.spool import Spool
-from openclawbench.release.writer.render import MASTER_FILE, POSITIVES_FILES, ROOT, STAGES, TIER_FILES, stage_raw_file
 from openclawbench.rules.checks import CheckRules
 from openclawbench.rules.taxonomy import Taxonomy
 

@@ -44,7 +44,7 @@ from openclawbench.tables.sorted_merge import ORDER, merged, write_sorted
 from openclawbench.version import __version__
 
 NAME = "datapackage.json"
-PROGRAM = Path(__file__).parents[2]  # the package
+PROGRAM = Path(__file__).parents[1]  # the package
 PROGRAM_SUFFIXES = (".py", ".toml", ".md", ".json")
 LOCK = "requirements.lock"
 # Installed packages that decide bytes of a release.

@@ -8,8 +8,8 @@ from typing import Any, Protocol, Self
 
 import polars as pl
 
-from openclawbench.release.writer.parquet import arrow_schema
-from openclawbench.release.writer.staging_folder import StagingFolder
+from openclawbench.release.files.parquet import arrow_schema
+from openclawbench.release.files.staging_folder import StagingFolder
 from openclawbench.tables.canonical_rows import canonical_rows
 from openclawbench.tables.record import Record
 from openclawbench.tables.schema import schema
