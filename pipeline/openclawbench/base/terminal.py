@@ -17,8 +17,14 @@ UNSAFE = re.compile(
 
 
 def safe(text: str) -> str:
-    """The text with every control character written out, as \\x1b or \\u2028."""
-    return UNSAFE.sub(lambda m: f"\\x{ord(m[0]):02x}" if ord(m[0]) < 256 else f"\\u{ord(m[0]):04x}", text)
+    """The text with every control character written out, as \\x1b, \\u2028 or \\U000e0041."""
+    return UNSAFE.sub(lambda match: written_out(match[0]), text)
+
+
+def written_out(character: str) -> str:
+    """A character as Python's source text writes it."""
+    code = ord(character)
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
 def one_line(text: str) -> str:
