@@ -174,6 +174,20 @@ def test_why_has_the_rules_and_marks_of_explain(reader: Visitor, demo: Path) -> 
                 assert field[mark.start : mark.end] == mark.text
 
 
+def test_why_says_what_a_status_was_read_from(reader: Visitor, demo: Path) -> None:
+    """As `explain` does: not every result has details, and a rule may read another field."""
+    view = open_data(demo).trajectory(SESSION)
+    seen = set()
+    for step in view.steps:
+        explained = step.explain().as_dict["steps"][0]["tool_status"] if step.record.tool_name_raw else {}
+        read = {name: value for name, value in explained.get("read_from", {}).items() if value is not None}
+        text = html.unescape(TAG.sub("", reader.get(f"/why/{SESSION}?step={step.step_id}").text))
+        for name in ("result_is_error", "result_details"):
+            assert (f"{name.replace('_', ' ')}: " in text) == (name in read)
+        seen |= set(read)
+    assert seen
+
+
 def test_what_changed_since_the_last_run_is_named(demo: Path, tmp_path: Path) -> None:
     data = Path(shutil.copytree(demo, tmp_path / "data"))
     reader = DataReader(data)
