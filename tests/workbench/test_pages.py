@@ -350,9 +350,10 @@ def finished(visitor: Visitor, path: str) -> dict[str, Any]:
 
 
 def test_a_copy_of_a_release_is_read_without_raw_lines(demo: Path, tmp_path: Path) -> None:
+    data = Path(shutil.copytree(demo, tmp_path / "data"))  # whose labels its person has seen is written there
     release = Path(shutil.copytree(demo / "release", tmp_path / "copy"))
-    with in_background(prepare(release)) as address, in_background(prepare(demo)) as other:
-        visitor, whole = Served(address, release).visitor(), Served(other, demo).visitor()
+    with in_background(prepare(release)) as address, in_background(prepare(data)) as other:
+        visitor, whole = Served(address, release).visitor(), Served(other, data).visitor()
         assert "holds no raw lines" in visitor.get("/").text
         key = ("source_model", "trajectory_id", "label", "tier", "subtype", "num_steps", "oracle_outcome")
         rows, expected = (rows_of(v.get("/t.json").text) for v in (visitor, whole))
