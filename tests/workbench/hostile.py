@@ -13,7 +13,7 @@ HOSTILE = (
     "<iframe src='javascript:window.PWNED=4'></iframe>\u202egpj.exe\u200b\x1b[31m\x1b]8;;http://evil.example\x07x\x00\u2028"
     '{{7*7}} {% raw %} "onmouseover="window.PWNED=5" javascript:window.PWNED=6 http://evil.example/x.png'
 )
-NAME = "<img src=x onerror=window.PWNED=7> & \"quotes' %41 #hash ?query"
+NAME = "<img src=x onerror=window.PWNED=7> & \"quotes' %41 #hash ?query\nline"
 MODEL = "model <b>bold & %2e"
 ELEMENTS = ("<script>window", "<img src=x", "<svg onload", "<iframe", "\u202e", "\x1b", "\u200b", "\u2028", ">49<")
 

@@ -7,6 +7,7 @@ from typing import Any
 import polars as pl
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
+from starlette.convertors import PathConvertor, register_url_convertor
 from starlette.datastructures import FormData
 from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
@@ -33,6 +34,15 @@ STATUS: dict[type[Exception], int] = {
 TITLES = {404: "Not found", 403: "Not for this role", 400: "That does not work", 409: "Not now", 500: "Not readable"}
 
 
+class IdConvertor(PathConvertor):
+    """MODEL/ID in an address: an id may hold anything, a line break too, as a file name may."""
+
+    regex = r"[\s\S]*"
+
+
+register_url_convertor("id", IdConvertor())
+
+
 def pages_at(path: str, page: Page) -> list[Route]:
     """The routes of a page to read: its address, and the same with .json."""
 
@@ -44,7 +54,7 @@ def pages_at(path: str, page: Page) -> list[Route]:
         request.state.json = True
         return page(request)
 
-    if path.endswith(":path}"):  # its page looks for .json itself: an id may end so
+    if path.endswith(":id}"):  # its page looks for .json itself: an id may end so
         return [Route(path, shown)]
     return [Route("/index.json" if path == "/" else f"{path}.json", as_json), Route(path, shown)]
 
@@ -83,10 +93,10 @@ ROUTES = [
     *pages_at("/", read.overview),
     *pages_at("/t", read.trajectories),
     *pages_at("/keys", read.keys),
-    *pages_at("/t/{path:path}", read.trajectory),
-    *pages_at("/raw/{path:path}", read.raw),
-    *pages_at("/why/{path:path}", read.why),
-    *pages_at("/export/{path:path}", read.export),
+    *pages_at("/t/{path:id}", read.trajectory),
+    *pages_at("/raw/{path:id}", read.raw),
+    *pages_at("/why/{path:id}", read.why),
+    *pages_at("/export/{path:id}", read.export),
     *pages_at("/q", review.queues),
     post("/q/draw", review.draw_sample),
     *pages_at("/q/{sample}", review.queue),
@@ -94,7 +104,7 @@ ROUTES = [
     *pages_at("/q/{sample}/{row}/why", read.drawn_why),
     *pages_at("/q/{sample}/{row}", review.drawn),
     post("/q/{sample}/{row}", review.submit),
-    post("/disagree/{path:path}", review.disagree),
+    post("/disagree/{path:id}", review.disagree),
     *pages_at("/adjudicate/{sample}", review.adjudication),
     *pages_at("/adjudicate/{sample}/{row}", review.adjudicate_row),
     post("/adjudicate/{sample}/{row}", review.settle),
