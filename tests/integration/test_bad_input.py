@@ -237,6 +237,8 @@ def calls(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Ended]:
             "no_raw": [*run[0], "--raw", folder / "nowhere"],
             "no_raw_debug": [*run[1], "--raw", folder / "nowhere", "--debug"],
             "raw_is_a_file": [*run[2], "--raw", folder / "file"],
+            "raw_holds_data": ["run", "--data", raw / "m" / "data", "--raw", raw],
+            "raw_is_data": ["run", "--data", raw, "--raw", raw],
             "no_files": [*run[3], "--raw", folder / "nothing"],
             "no_sessions": [*run[4], "--raw", folder / "empty-model"],
             "sidecars_only": ["run", "--data", folder / "sidecars", "--raw", folder / "beside"],
@@ -255,6 +257,8 @@ def calls(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Ended]:
     [
         ("no_raw", r"error: .*/nowhere: there is no such folder\. Put sessions under .* or name --raw\.$"),
         ("raw_is_a_file", r"error: .*/file: is a file\."),
+        ("raw_holds_data", r"error: .*: holds the data folder .*/m/data, so a run would read what runs write\. Name "),
+        ("raw_is_data", r"error: .*: holds the data folder .*, so a run would read what runs write\. Name "),
         ("no_files", r"error: .*/nothing: holds no files\. Put sessions under "),
         ("no_sessions", r"error: .*/empty-model: holds no files\."),
         ("no_oracle", r"error: .*/nowhere\.jsonl: there is no such oracle file or folder\. Name an existing one\.$"),

@@ -170,13 +170,18 @@ def take_in(
     `accept_noncommercial`: whether sessions are read whose licence allows no commercial use. `packed`: folder of the
     files that hold the rows, for an Intake that another process is to use; without it they have no names.
 
-    Raises UnreadableInput if raw/ is not there, or a named oracle path is not.
+    Raises UnreadableInput if raw/ is not there or holds the data folder, or if a named oracle path is not there.
     """
     if isinstance(raw, Path) and raw.is_file():
         raise UnreadableInput(f"{raw}: is a file. Name the folder that holds <source_model>/ folders.")
     if not is_there(raw):
         raise UnreadableInput(
             f"{raw}: there is no such folder. Put sessions under {raw}/<source_model>/ or name --raw."
+        )
+    if isinstance(raw, Path) and data.root.resolve().is_relative_to(raw.resolve()):
+        raise UnreadableInput(
+            f"{raw}: holds the data folder {data.root}, so a run would read what runs write. Name the folder of the "
+            "sessions alone with --raw, or another --data."
         )
     entries = with_parents(with_licenses(scan(data, raw, save), raw, accept_noncommercial, TableRules.load()))
     if not entries:
