@@ -106,6 +106,10 @@ class FileScanner:
         if not is_encodable(name):
             yield self.entry(name, size, error="its name is not UTF-8. Rename it and run again.")
             return
+        model, inside, _ = name.partition("/")
+        if inside and "\n" in model:  # files of the release lie in a folder of this name, and its checksums are lines
+            yield self.entry(name, size, error="the name of its first folder holds a line break. Rename the folder.")
+            return
         if name.endswith(LOGS) and store_of(name) in self.stores:
             yield self.log_entry(name, size)
             return
