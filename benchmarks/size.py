@@ -1,10 +1,13 @@
 """The benchmark of size: what the last steps of a release cost with more records than anybody waits for from raw files.
 
-The merged records are made up: the tables of a small corpus, copied under new names, shard by shard.
+The merged records are made up: the tables of a small corpus, copied under new names, shard by shard. One process has
+one thread of the dataframe library, so that it is one processor; two have one each. Beside them, in the same run, is
+what the machine makes of a second processor at all: lines parsed and hashed by one process, and by two at once.
 """
 
 import shutil
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +23,20 @@ GOALS_MB = {31_264: 600, 300_000: 800, 1_000_000: 1000}  # of the largest proces
 SLOPE_KB, SPEED = 0.2, 1.6  # goals: kB a record; two processes × one
 
 
+def measure(name: str, folder: Path) -> dict[str, Any]:
+    """One measure of `size_measures`, in a process of its own with one thread of the dataframe library."""
+    return child(name, folder, threads=1, module="size_measures")
+
+
+def reference(folder: Path) -> dict[str, Any]:
+    """Lines parsed and hashed by one process, and by two at once: wall seconds, and how much faster two are."""
+    alone = measure("reference", folder)["seconds"]
+    with ThreadPoolExecutor(2) as pool:
+        halves = pool.map(measure, ("reference_even", "reference_odd"), (folder, folder))
+        both = max(half["seconds"] for half in halves)
+    return {"one process": alone, "two processes": both, "ceiling": alone / both}
+
+
 def run_size(sizes: list[int], seed: int, scratch: Path | None) -> dict[str, Any]:
     """Corpus stages and release of each number of records, on one process and on two; nothing is left behind."""
     measures: dict[int, dict[str, Any]] = {}
@@ -32,9 +49,9 @@ def run_size(sizes: list[int], seed: int, scratch: Path | None) -> dict[str, Any
             large.mkdir()
             (large / "records").write_text(str(size))
             child("made", large, module="size_measures")
-            alone = {name: child(f"{name}_1", large, module="size_measures") for name in ("corpus", "release")}
-            side_by_side = {name: child(f"{name}_2", large, module="size_measures") for name in ("corpus", "release")}
-            measures[size] = {"one process": alone, "two processes": side_by_side}
+            alone = {name: measure(f"{name}_1", large) for name in ("corpus", "release")}
+            side_by_side = {name: measure(f"{name}_2", large) for name in ("corpus", "release")}
+            measures[size] = {"one process": alone, "two processes": side_by_side, "reference": reference(large)}
             shutil.rmtree(large)
     return {"machine": machine(), "measures": measures, "fit": fit(measures), "goals": GOALS_MB}
 
@@ -48,6 +65,11 @@ def peak_of(measure: dict[str, Any]) -> float:
 def seconds_of(parts: dict[str, Any]) -> float:
     """Seconds of corpus stages and release together."""
     return float(sum(part["seconds"] for part in parts.values()))
+
+
+def speed_of(measure: dict[str, Any]) -> float:
+    """How many times as fast two processes are as one."""
+    return seconds_of(measure["one process"]) / seconds_of(measure["two processes"])
 
 
 def fit(measures: dict[int, dict[str, Any]]) -> dict[str, float] | None:
@@ -64,17 +86,21 @@ def fit(measures: dict[int, dict[str, Any]]) -> dict[str, float] | None:
 def print_size(console: Console, results: dict[str, Any]) -> None:
     """A line a size and measure; the largest processes beside their goals; the fit."""
     console.print(f"{results['machine']}\n")
-    rows, peaks = [], []
-    for size, measure in results["measures"].items():
-        for processes, parts in (("1", measure["one process"]), ("2", measure["two processes"])):
+    rows, peaks, speeds = [], [], []
+    for size, measures in results["measures"].items():
+        for processes, parts in (("1", measures["one process"]), ("2", measures["two processes"])):
             for name, part in parts.items():
                 numbers = [rounded(part[key]) for key in ("seconds", "cpu", "peak_mb", "worker_mb")]
                 rows.append([size, name, processes, *numbers])
-        speed = seconds_of(measure["one process"]) / seconds_of(measure["two processes"])
-        peaks.append([size, rounded(peak_of(measure)), results["goals"].get(size), rounded(speed), SPEED])
+        peaks.append([size, rounded(peak_of(measures)), results["goals"].get(size)])
+        speed, ceiling = speed_of(measures), measures["reference"]["ceiling"]
+        speeds.append([size, rounded(speed), SPEED, rounded(ceiling), f"{speed / ceiling:.0%}"])
     console.print(table(None, ("records", "what", "processes", "s", "CPU-s", "peak MB", "largest worker MB"), rows))
     console.print()
-    console.print(table(None, ("records", "largest process MB", "goal", "two processes × one", "goal"), peaks))
+    console.print(table(None, ("records", "largest process MB", "goal"), peaks))
+    console.print()
+    names = ("records", "two processes × one", "goal", "this machine's own ceiling", "share of it")
+    console.print(table(None, names, speeds))
     if results["fit"]:
         line = results["fit"]
         console.print(

@@ -4,17 +4,19 @@ Beside FOLDER lies `small/`, a corpus that is merged. `made` writes tables for a
 the others carry out the corpus stages and the release on them.
 """
 
+import contextlib
 import hashlib
 import pickle
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from benchmarks.measures import chosen, largest_worker_mb, measured
+from benchmarks.measures import REPEATS, chosen, largest_worker_mb, measured
+from openclawbench.base.code_digest import code_digest
 from openclawbench.flow import FLOW
 from openclawbench.intake.intake import SOURCES, Intake
 from openclawbench.intake.rows_by_shard import ByShard, TableByShard
@@ -30,7 +32,7 @@ from openclawbench.runtime.run import Run
 from openclawbench.runtime.stage import Stage
 from openclawbench.storage.data_folder import DataFolder
 from openclawbench.tables.record import TRAJECTORY_KEY, Keyed, Record
-from openclawbench.workspace.update import open_run, release_checks
+from openclawbench.workspace.update import cached_code_digests, open_run, release_checks
 
 EARLIER = {"coverage"}  # stages over the corpus that come before `fingerprint` in the flow
 GIVEN = (fingerprint, render)  # their tables are made up
@@ -69,10 +71,11 @@ def made(folder: Path) -> dict[str, Any]:
     templates = {record: template_of(small, record) for record in given_tables()}
     intake = made_intake(small.intake, shards, folder)
     (folder / "intake.pickle").write_bytes(pickle.dumps(intake))
-    run = large_run(folder)
-    for record, template in templates.items():
-        for shard, key in run.keys[record].items():
-            run.data.write_part(record, shard, key, renamed(template, f"-{shard:05x}"))
+    with large_run(folder) as run:
+        code_digest(publish.__module__)
+        for record, template in templates.items():
+            for shard, key in run.keys[record].items():
+                run.data.write_part(record, shard, key, renamed(template, f"-{shard:05x}"))
     return {"records": shards * copied, "shards": shards}
 
 
@@ -134,12 +137,14 @@ def other_texts(table: pl.DataFrame, suffix: str) -> pl.DataFrame:
     return table.with_columns(minhash=pl.Series(values).arr.to_list().cast(kind))
 
 
-def large_run(folder: Path) -> Run:
-    """A run over the tables that were made."""
+@contextlib.contextmanager
+def large_run(folder: Path) -> Iterator[Run]:
+    """A run over the tables that were made. It need not parse the program for its digests, like any but the first."""
     data = DataFolder(folder / "data")
     intake: Intake = pickle.loads((folder / "intake.pickle").read_bytes())
     settings = chosen(folder.parent / "small")
-    return open_run(data, settings, intake)
+    with cached_code_digests(data):
+        yield open_run(data, settings, intake)
 
 
 def engine_of(processes: int, kept: KeptWorkers) -> Engine:
@@ -149,16 +154,15 @@ def engine_of(processes: int, kept: KeptWorkers) -> Engine:
 
 def corpus(folder: Path, processes: int) -> dict[str, Any]:
     """The corpus stages."""
-    run = large_run(folder)
-    run.choose = lambda _: engine_of(processes, run.kept)
-    reports = list(run.update(last_stages(), lambda *_: None))
+    with large_run(folder) as run:
+        run.choose = lambda _: engine_of(processes, run.kept)
+        reports = list(run.update(last_stages(), lambda *_: None))
     return {"parts": {report.stage: report.seconds for report in reports}, "worker_mb": largest_worker_mb()}
 
 
 def release(folder: Path, processes: int) -> dict[str, Any]:
     """The release folder."""
-    run = large_run(folder)
-    with KeptWorkers() as kept:
+    with large_run(folder) as run, KeptWorkers() as kept:
         publish(run, ["bench size"], release_checks(), make_engine=lambda _: engine_of(processes, kept))
     index = run.data.release / "record_index.jsonl"
     with index.open("rb") as lines:
@@ -175,12 +179,29 @@ def again(measure: Callable[[Path, int], dict[str, Any]], folder: Path, processe
     return measure(folder, processes)
 
 
+def reference(folder: Path, first: int = 0, every: int = 1) -> dict[str, Any]:
+    """Parse and hash every line that is made up, or of some shards; several times, so that two are at once."""
+    import orjson
+
+    shards = sorted((folder / "data" / "work" / "release_line").glob("*.parquet"))[first::every]
+    lines = 0
+    for path in shards * REPEATS:
+        for line in pl.read_parquet(path, columns=["line"])["line"]:
+            hashlib.sha256(line.encode()).hexdigest()
+            orjson.loads(line)
+            lines += 1
+    return {"lines": lines}
+
+
 MEASURES: dict[str, Callable[[Path], dict[str, Any]]] = {
     "made": made,
     "corpus_1": lambda folder: again(corpus, folder, 1),
     "release_1": partial(release, processes=1),
     "corpus_2": lambda folder: again(corpus, folder, 2),
     "release_2": partial(release, processes=2),
+    "reference": reference,
+    "reference_even": partial(reference, first=0, every=2),
+    "reference_odd": partial(reference, first=1, every=2),
 }
 
 if __name__ == "__main__":

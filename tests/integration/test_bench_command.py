@@ -60,7 +60,8 @@ def test_made_up_records_are_released_on_one_process_and_on_two(tmp_path: Path) 
             assert {"near", "split", "search_text", "summarize"} <= parts["corpus"]["parts"].keys()
             assert min(part["peak_mb"] for part in parts.values()) > 50
         assert measure["two processes"]["release"]["worker_mb"] > 50
-    assert "kB a record" in ended.text
+        assert 0 < measure["reference"]["ceiling"] < 5
+    assert "kB a record" in ended.text and "this machine's own ceiling" in ended.text
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
 

@@ -7,7 +7,7 @@ which values. What it holds grows with the values that occur, not with the recor
 import contextlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from itertools import chain, islice
+from itertools import chain
 from pathlib import Path
 
 import polars as pl
@@ -40,7 +40,8 @@ HUMAN_COLUMNS = (*TRAJECTORY_KEY, "human_anomaly_label", "same_label")
 VERDICTS = ("reviewed", "human_anomaly_label")  # of a record: whether people reviewed the label it has; what they say
 COMPUTED_FROM = ("provenance", "oracle")
 SUMMED = ("event_type_counts", "language_counts")  # columns of step counts, which are needed as sums alone
-STEP_COUNTS = {"column": pl.String, "source_model": pl.String, "name": pl.String, "steps": pl.Int64}
+STEP_KEYS = ("column", "source_model", "name")
+STEP_COUNTS = {**dict.fromkeys(STEP_KEYS, pl.String), "steps": pl.Int64}
 LABEL_COLUMNS = ("source_model", "label_status", "anomaly_type_l2")  # of a row of a label file
 COUNTED_AT_ONCE = 32  # shards, or batches of lines, whose counts are added up together
 ADDED = {"mode": pl.String}  # columns that releases of earlier checkouts lack: null there
@@ -205,16 +206,16 @@ def count_records(
     """(counted, step_counts) of a Corpus, of parts that each have `record_columns`. `tables`: the sets of columns."""
     counts: dict[tuple[str, ...], list[pl.DataFrame]] = {names: [] for names in (BASE_COLUMNS, *tables)}
     sums = [pl.DataFrame(schema=STEP_COUNTS)]
-    every = chain([no_records(columns)], parts)
-    while some := [*islice(every, COUNTED_AT_ONCE)]:
-        for part in some:
-            sums += [step_sums(part, column) for column in SUMMED if column in part.columns]
-            judged = with_verdicts(part, human)
-            for names, count in counts.items():
-                count.append(judged.group_by(names, maintain_order=True).agg(pl.len().cast(pl.Int64).alias(RECORDS)))
-        counts = {names: [added_up(count, names)] for names, count in counts.items()}
-        sums = [added_up(sums, ("column", "source_model", "name"))]
-    return {names: count for names, (count,) in counts.items()}, sums[0]
+    for number, part in enumerate(chain([no_records(columns)], parts)):
+        sums += [step_sums(part, column) for column in SUMMED if column in part.columns]
+        judged = with_verdicts(part, human)
+        for names, count in counts.items():
+            own = judged.lazy().group_by(names).agg(pl.len().cast(pl.Int64).alias(RECORDS))
+            count.append(own.collect(engine="streaming"))  # the other engine's groups hold on to all texts of the part
+        if number % COUNTED_AT_ONCE == 0:
+            counts = {names: [added_up(count, names)] for names, count in counts.items()}
+            sums = [added_up(sums, STEP_KEYS)]
+    return {names: added_up(count, names) for names, count in counts.items()}, added_up(sums, STEP_KEYS)
 
 
 def added_up(counts: list[pl.DataFrame], names: Iterable[str]) -> pl.DataFrame:
@@ -233,8 +234,9 @@ def with_verdicts(records: pl.DataFrame, human: pl.DataFrame | None) -> pl.DataF
 
 def step_sums(records: pl.DataFrame, column: str) -> pl.DataFrame:
     """Rows of STEP_COUNTS of one column of SUMMED."""
-    sums = records.select("source_model", column).unnest(column).group_by("source_model", maintain_order=True).sum()
-    rows = sums.unpivot(index="source_model", variable_name="name", value_name="steps")
+    sums = records.lazy().select("source_model", column).unnest(column).group_by("source_model").sum()
+    by_model = sums.collect(engine="streaming").sort("source_model")
+    rows = by_model.unpivot(index="source_model", variable_name="name", value_name="steps")
     return rows.select(column=pl.lit(column), source_model="source_model", name="name", steps="steps")
 
 

@@ -3,7 +3,8 @@
 A step is a function; its parameters name what it reads: values that `publish` provides, or that a step of an earlier
 round returned (`returns`). `files` are the files that it writes in the release folder (`*` stands for any characters).
 The steps of a round are carried out side by side by the run's engine, in processes of their own if it has any, so that
-this process does not hold what they read.
+this process does not hold what they read. Those that are carried out once come first: they read the whole corpus, and a
+round that began its longest step last would end with one process at work.
 """
 
 import hashlib
@@ -235,7 +236,6 @@ def write_checksums(staging: StagingFolder, digests: Mapping[str, str]) -> None:
 
 ROUNDS = (
     (
-        Step(write_piece, (f"{ROOT}/*.jsonl*", f"{ROOT}/*.parquet"), returns="written", each="pieces"),
         Step(
             write_label_files,
             (
@@ -251,6 +251,7 @@ ROUNDS = (
         ),
         Step(write_input_files, (f"{INPUTS_FILE}*", INPUTS_TABLE), returns="licenses"),
         Step(write_guides, (PublishRules.FILE, Taxonomy.FILE, "prompts/*", RULES_FILE, RULES)),
+        Step(write_piece, (f"{ROOT}/*.jsonl*", f"{ROOT}/*.parquet"), returns="written", each="pieces"),
     ),
     (
         Step(finish_records, (f"{ROOT}/*/{LISTING}",), returns="records", in_this_process=True),
@@ -259,9 +260,9 @@ ROUNDS = (
         Step(write_summaries, (SUMMARY, f"{ROOT}/*/{MODEL_SUMMARY}"), in_this_process=True),
     ),
     (
-        Step(check_records, returns="checked", each="master_tables"),
-        Step(write_record_index, (f"{INDEX_FILE}*",)),
         Step(write_statistics, (DATA, TEXT, f"{FOLDER}/*")),
+        Step(write_record_index, (f"{INDEX_FILE}*",)),
+        Step(check_records, returns="checked", each="master_tables"),
     ),
     (
         Step(compress_lines, in_this_process=True),
