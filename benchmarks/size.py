@@ -8,6 +8,7 @@ what the machine makes of a second processor at all: lines parsed and hashed by 
 import shutil
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from rich.console import Console
 from benchmarks.corpus import write_corpus
 from benchmarks.ingest import child, machine, rounded
 from openclawbench.base.terminal import table
+from openclawbench.runtime.engines.processes import threads_of_polars
 
 A_SHARD = 1000  # records that are copied, unless fewer are asked for
 SHORT = 2_000  # bytes of a session, median: a release of a million of them fits on a disk
@@ -31,8 +33,9 @@ def measure(name: str, folder: Path) -> dict[str, Any]:
 def reference(folder: Path) -> dict[str, Any]:
     """Lines parsed and hashed by one process, and by two at once: wall seconds, and how much faster two are."""
     alone = measure("reference", folder)["seconds"]
-    with ThreadPoolExecutor(2) as pool:
-        halves = pool.map(measure, ("reference_even", "reference_odd"), (folder, folder))
+    half = partial(child, folder=folder, module="size_measures")
+    with threads_of_polars(1), ThreadPoolExecutor(2) as pool:  # set once: two threads share the environment
+        halves = pool.map(half, ("reference_even", "reference_odd"))
         both = max(half["seconds"] for half in halves)
     return {"one process": alone, "two processes": both, "ceiling": alone / both}
 
