@@ -36,7 +36,7 @@ def reference(folder: Path) -> dict[str, Any]:
     half = partial(child, folder=folder, module="size_measures")
     with threads_of_polars(1), ThreadPoolExecutor(2) as pool:  # set once: two threads share the environment
         halves = pool.map(half, ("reference_even", "reference_odd"))
-        both = max(half["seconds"] for half in halves)
+        both = max(one["seconds"] for one in halves)
     return {"one process": alone, "two processes": both, "ceiling": alone / both}
 
 
