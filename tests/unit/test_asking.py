@@ -392,6 +392,15 @@ def test_who_asks_comes_from_the_environment_and_is_never_printed() -> None:
     assert Endpoint.from_environment(None, RULES, {"OPENAI_API_KEY": "k"}).base_url == RULES.connection.default_base_url
 
 
+def test_a_key_is_needed_to_ask_and_not_to_know_the_price() -> None:
+    for url in ("http://localhost:1", "http://127.0.0.1:1/v1"):
+        Endpoint.from_environment(url, RULES, {}).check_key()
+    Endpoint.from_environment("https://judge.invalid/v1", RULES, {"OPENAI_API_KEY": "k"}).check_key()
+    without = Endpoint.from_environment("https://judge.invalid/v1", RULES, {})
+    with pytest.raises(UsageError, match="Set OPENAI_API_KEY"):
+        without.check_key()
+
+
 @pytest.mark.parametrize(
     "url", ["judge.invalid/v1", "ftp://judge.invalid", "https://user:secret@judge.invalid/v1", "http://"]
 )

@@ -222,7 +222,9 @@ class LanguageModelJudge:
         self, batches: Iterator[list[QuestionTask]], ledger: Ledger, tally: JudgeProgress, asking: ClientOptions
     ) -> None:
         """Ask question by question."""
-        endpoint, price = asking.endpoint(), asking.price()
+        endpoint = asking.endpoint()
+        endpoint.check_key()
+        price = asking.price()
         tally.endpoint = printable_url(endpoint.base_url)
         budget = self.budget(asking, price, ledger)
         longest = self.rules.retry.longest_retry_after_s
@@ -239,7 +241,9 @@ class LanguageModelJudge:
         self, parts: list[QuestionSource], ledger: Ledger, tally: JudgeProgress, asking: ClientOptions
     ) -> None:
         """Ask in batches. The request options are those found by online requests, else those of OpenAI."""
-        endpoint, price = asking.endpoint(), asking.price()
+        endpoint = asking.endpoint()
+        endpoint.check_key()
+        price = asking.price()
         tally.endpoint = printable_url(endpoint.base_url)
         remembered = ledger.accepts(printable_url(endpoint.base_url), self.model)
         options = RequestOptions.from_text(remembered) if remembered else RequestOptions()

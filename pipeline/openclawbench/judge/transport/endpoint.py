@@ -29,7 +29,7 @@ class Endpoint:
     @classmethod
     def from_environment(cls, base_url: str | None, rules: AskingRules, environment: Mapping[str, str]) -> "Endpoint":
         """OPENAI_API_KEY, OPENAI_BASE_URL, OPENAI_ORG_ID, OPENAI_PROJECT_ID, OPENAI_CUSTOM_HEADERS. Raises
-        UsageError if the address is not valid, or if there is no key and the address is not on this machine."""
+        UsageError if the address is not valid."""
         url = address_of(base_url, rules, environment)
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
@@ -40,11 +40,14 @@ class Endpoint:
                 "from OPENAI_API_KEY."
             )
         key = header_value("OPENAI_API_KEY", environment)
-        if key is None and parts.hostname not in LOCAL_HOSTS:
-            raise UsageError("there is no key for the judge. Set OPENAI_API_KEY.")
         organization = header_value("OPENAI_ORG_ID", environment)
         project = header_value("OPENAI_PROJECT_ID", environment)
         return cls(url, key, organization, project, custom_headers(environment.get("OPENAI_CUSTOM_HEADERS") or ""))
+
+    def check_key(self) -> None:
+        """Raise UsageError if there is no key and the address is not on this machine: before the first request."""
+        if self.key is None and not self.is_local:
+            raise UsageError("there is no key for the judge. Set OPENAI_API_KEY.")
 
     @property
     def is_local(self) -> bool:
