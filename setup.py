@@ -12,7 +12,7 @@ from setuptools.command.build_py import build_py
 PACKAGE = "openclawbench"
 ROOT = Path(__file__).parent
 INSIDE = "_resources"
-FOLDERS = {"prompts": ROOT / "prompts", "example": ROOT / "data" / "example"}
+FOLDERS = {"prompts": ROOT / "prompts", "schemas": ROOT / "schemas", "example": ROOT / "data" / "example"}
 
 
 class WithResources(build_py):

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
         open_data,
         open_release,
         run,
+        schema,
         validate,
     )
     from openclawbench.errors import OpenClawBenchError
@@ -59,6 +60,7 @@ __all__ = [
     "open_data",
     "open_release",
     "run",
+    "schema",
     "validate",
 ]
 

@@ -28,6 +28,7 @@ NAMES = [
     "open_data",
     "open_release",
     "run",
+    "schema",
     "validate",
 ]
 

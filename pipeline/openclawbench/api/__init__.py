@@ -7,6 +7,7 @@ from openclawbench.api.data import Data, RawRecord, StepView, TrajectoryView, ex
 from openclawbench.api.explanation import ExplainedValue, Explanation, Mark, Rule
 from openclawbench.api.release import Release, open_release, validate
 from openclawbench.api.run_result import RunResult, RunSettings, SourceCounts, run
+from openclawbench.api.schemas import schema
 from openclawbench.errors import OpenClawBenchError
 from openclawbench.release.validate.findings import Finding, Findings
 
@@ -30,5 +31,6 @@ __all__ = [
     "open_data",
     "open_release",
     "run",
+    "schema",
     "validate",
 ]

@@ -124,26 +124,26 @@ class TrajectoryView:
 class Data:
     """The work tables of a data folder as they were when it was opened. Nothing is computed or written.
 
-    Frames hold the shards that are up to date; stale() says what is missing. schemas/ describes the columns.
+    Frames hold the shards that are up to date; stale() says what is missing. Columns: schema(name).
     """
 
     path: Path
     state: Run = field(repr=False)
 
     def trajectories(self) -> pl.DataFrame:
-        """One row per trajectory (schemas/trajectory.schema.json), sorted by source_model, trajectory_id."""
+        """One row per trajectory (schema("trajectory")), sorted by source_model, trajectory_id."""
         return self._frame(Trajectory, TRAJECTORY_KEY)
 
     def steps(self) -> pl.DataFrame:
-        """One row per step (schemas/step.schema.json), sorted by source_model, trajectory_id, step_id."""
+        """One row per step (schema("step")), sorted by source_model, trajectory_id, step_id."""
         return self._frame(Step, STEP_KEY)
 
     def evidence(self) -> pl.DataFrame:
-        """One row per step: its descriptor (schemas/aligned_descriptor.schema.json), sorted as steps()."""
+        """One row per step: its descriptor (schema("aligned_descriptor")), sorted as steps()."""
         return self._frame(AlignedDescriptor, STEP_KEY)
 
     def labels(self) -> pl.DataFrame:
-        """One row per trajectory: the label of the first pass (schemas/annotation.schema.json)."""
+        """One row per trajectory: the label of the first pass (schema("annotation"))."""
         return self._frame(Annotation, TRAJECTORY_KEY)
 
     def table(self, name: str) -> pl.DataFrame:

@@ -48,11 +48,11 @@ class Release:
                 yield Master.model_validate(row)
 
     def table(self, source_model: str | None = None) -> pl.LazyFrame:
-        """The released records as a lazy frame (schemas/master.schema.json), nested as they are."""
+        """The released records as a lazy frame (schema("master")), nested as they are."""
         return pl.concat([pl.scan_parquet(path, glob=False) for path in self._record_files(source_model)])
 
     def labels(self, side: Side, cut: str = "default", *, review: bool = False) -> pl.DataFrame:
-        """The label rows of a side (schemas/label_row.schema.json).
+        """The label rows of a side (schema("label_row")).
 
         `cut`: default, paper, or the source model that is held out. `label_status` is accepted, baseline (the rules
         judge's) or, only with `review`, needs_review. UsageError for another cut or side.

@@ -1,4 +1,4 @@
-"""Files that come with the program and are beside the package in a checkout: prompts and the example.
+"""Files that come with the program and are beside the package in a checkout: prompts, JSON Schemas and the example.
 
 An installed wheel has them within the package (setup.py puts them there); both kinds of installation ask here.
 """
@@ -9,7 +9,7 @@ from openclawbench.errors import UnreadableInput
 
 PACKAGE = Path(__file__).parents[1]
 INSIDE = "_resources"  # folder of the package that holds them where it is installed from a wheel
-IN_CHECKOUT = {"prompts": "prompts", "example": "data/example"}  # name -> path in a checkout
+IN_CHECKOUT = {"prompts": "prompts", "schemas": "schemas", "example": "data/example"}  # name -> path in a checkout
 
 
 def resource(name: str) -> Path:
