@@ -23,6 +23,7 @@ DOCUMENTS = [
 ]
 # These make the virtual environment, or would run this test: .ci/run runs them from nothing.
 COVERED_BY_CI = {"make demo", "make test"}
+DEMO = "openclawbench demo"  # what `make demo` does where there is an environment (tests/unit/test_house.py)
 
 
 def commands_in(text: str) -> list[str]:
@@ -73,6 +74,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Ended]:
     shutil.copytree(ROOT / "data" / "collected", folder / "data" / "collected")
     for data in ("data", "data/mine", "data/other", "data/demo"):
         few_shards(folder / data)
+    assert carry_out(DEMO, folder).status == 0
     return {command: carry_out(command, folder) for command in TESTED}
 
 

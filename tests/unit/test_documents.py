@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from openclawbench.cli.app import PANELS
 from openclawbench.flow import FLOW
 from openclawbench.records.json_schema import PUBLIC
 from openclawbench.release.files.names import LINE_FILES
@@ -45,6 +46,14 @@ def test_the_table_and_the_picture_have_every_stage() -> None:
     named = re.findall(r"`(\w+)`", "".join(line.split("|")[2] for line in table.splitlines() if line.startswith("| `")))
     assert named == [stage.name for stage in FLOW]
     assert stages_of_commands().keys() <= BOXES.keys()
+
+
+def test_the_readme_has_every_command_in_the_group_of_the_help() -> None:
+    table = README.partition("## Commands")[2].partition("```")[0]
+    rows = [line.split("|")[1:3] for line in table.splitlines() if line.startswith("| ")][2:]
+    named = {group.strip(): re.findall(r"`(\w+)`", names) for group, names in rows}
+    named["pipeline"] += named.pop("single stages")
+    assert named == {panel.lower(): list(commands) for panel, commands in PANELS.items()}
 
 
 def test_an_arrow_of_the_picture_stands_for_a_table_that_is_read() -> None:
@@ -124,7 +133,7 @@ def test_files_of_a_release_are_all_named() -> None:
 
 def test_numbers_of_the_readme_are_those_that_were_measured() -> None:
     right, of = re.findall(r"\| all \|.*\| (\d+)/(\d+) \(", read("why/evidence.md"))[0]
-    assert f"{right} of {of} are right in every\nfield" in README
+    assert f"{right} of {of} are right in every field" in " ".join(README.split())
     found, other, missed = re.findall(
         r"(\d+) are labelled .*?, (\d+) with another, (\d+) are missed", read("why/rules_judge.md")
     )[0]
