@@ -148,8 +148,22 @@ def test_the_site_asks_nothing_of_the_network() -> None:
     assert set(extra["docs"]) <= set(extra["dev"])
 
 
-@pytest.mark.parametrize("path", sorted((DOCS / "why" / "decisions").glob("*.md")), ids=lambda path: path.name)
-def test_a_decision_names_code_that_exists(path: Path) -> None:
-    places = [line for line in path.read_text(encoding="utf-8").splitlines() if line.startswith("*`")]
-    names = [name for line in places for name in re.findall(r"`([\w/.]+)`", line)]
-    assert [name for name in names if not (CODE / name).exists() and not (ROOT / name).exists()] == []
+DECISIONS = [path for path in sorted((DOCS / "why" / "decisions").glob("*.md")) if path.name != "index.md"]
+
+
+@pytest.mark.parametrize("path", DECISIONS, ids=lambda path: path.name)
+def test_a_decision_names_a_module_or_file_that_exists(path: Path) -> None:
+    entries = path.read_text(encoding="utf-8").split("\n## ")[1:]
+    assert entries
+    for entry in entries:
+        pointer = entry.strip().splitlines()[-1]
+        assert pointer.startswith("*`"), entry.splitlines()[0]
+        names = [name for name in re.findall(r"`([\w/.-]+)`", pointer) if "/" in name or "." in name]
+        assert any((place / name).is_file() for name in names for place in (CODE, ROOT)), pointer
+        assert [name for name in names if not (CODE / name).exists() and not (ROOT / name).exists()] == []
+
+
+@pytest.mark.parametrize("path", [*ROOT_DOCUMENTS, *DECISIONS], ids=lambda path: path.name)
+def test_lines_of_prose_have_at_most_122_characters(path: Path) -> None:
+    lines = path.read_text(encoding="utf-8").splitlines()
+    assert [line for line in lines if len(line) > 122 and not line.startswith("|")] == []
