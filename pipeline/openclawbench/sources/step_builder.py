@@ -216,10 +216,6 @@ class StepList(StepRows):
         self.message_index += 1
         return Moment(self.message_index, self.current_turn(), time)
 
-    def moment_of_orphan(self, time: str | None) -> Moment:
-        """The moment of a result without a call, which no agent message of its own issued."""
-        return Moment(self.message_index, self.current_turn(), time)
-
     def user(self, text: str | None, row: RawLine) -> None:
         """What a user said, or a runner in a user's name."""
         self.new_turn(text or "", row)

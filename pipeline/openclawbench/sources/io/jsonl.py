@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from openclawbench.sources.io.json_values import STANDARD, TOO_DEEP, loaded, why_not_json
+from openclawbench.sources.io.json_values import STANDARD, TOO_DEEP, why_not_json
 from openclawbench.sources.io.mmap_files import CHUNK, PageReleaser
 
 T = TypeVar("T")
@@ -68,14 +68,6 @@ def decode_shape(decoder: "msgspec.json.Decoder[T]", data: bytes, what: str) -> 
         return decoder.decode(data)
     except msgspec.ValidationError as error:
         raise UnexpectedShape(f"{what} of unexpected shape: {error}") from error
-
-
-def decode_object(data: bytes) -> dict[str, Any]:
-    """A JSON object. Raises UnexpectedShape for another value, ValueError or RecursionError for what is not JSON."""
-    value = loaded(data)
-    if not isinstance(value, dict):
-        raise UnexpectedShape("a record that is not a JSON object")
-    return value
 
 
 def pieces(content: bytes | memoryview) -> Iterator[tuple[int, int, bytes]]:
