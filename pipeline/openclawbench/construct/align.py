@@ -8,9 +8,9 @@ from openclawbench.records.session import Steps
 from openclawbench.rules.align import AlignRules
 from openclawbench.rules.loading.tool_names import plain_name, spelled
 from openclawbench.runtime.stage import stage
+from openclawbench.tables.collect import collect_unoptimized
 from openclawbench.tables.lookup_join import lookup_join
 from openclawbench.tables.record import STEP_KEY
-from openclawbench.tables.regex_pool import collect_unoptimized
 
 
 @stage(scope="shard")

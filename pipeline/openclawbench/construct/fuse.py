@@ -17,8 +17,8 @@ from openclawbench.records.oracle import (
 )
 from openclawbench.records.session import Trajectories
 from openclawbench.runtime.stage import stage
+from openclawbench.tables.collect import collect_unoptimized
 from openclawbench.tables.record import STEP_KEY, TRAJECTORY_KEY
-from openclawbench.tables.regex_pool import collect_unoptimized
 from openclawbench.tables.schema import schema
 
 FIELDS = list(OracleRecord.model_fields)

@@ -8,9 +8,9 @@ from openclawbench.records.oracle import FusedTrajectories
 from openclawbench.records.risk import Risks, StepRisks
 from openclawbench.rules.risk import RiskRules
 from openclawbench.runtime.stage import stage
+from openclawbench.tables.collect import collect_unoptimized
 from openclawbench.tables.group_by_trajectory import group_by_trajectory
 from openclawbench.tables.record import STEP_KEY, TRAJECTORY_KEY
-from openclawbench.tables.regex_pool import collect_unoptimized
 
 
 @stage(scope="shard")

@@ -10,10 +10,10 @@ from openclawbench.records.session import RunSummary, Steps, TraceSummaries, Tra
 from openclawbench.rules.loading.conditions import holds
 from openclawbench.rules.trace import TraceRules
 from openclawbench.runtime.stage import stage
+from openclawbench.tables.collect import collect_unoptimized
 from openclawbench.tables.group_by_trajectory import group_by_trajectory
 from openclawbench.tables.lookup_join import lookup_join
 from openclawbench.tables.record import STEP_KEY, TRAJECTORY_KEY
-from openclawbench.tables.regex_pool import collect_unoptimized
 
 PERSON = "user"  # kind of a turn that a person wrote; the others are the runner's, in a user's place
 COUNTED = ("tool_calls", "replies", "tool_errors", "calls_without_result", "user_turns", "longest_repeat")

@@ -8,14 +8,15 @@ Two rules make it work:
 
 - Expressions that search texts go into `select_seq` or `with_columns_seq`. They run in the thread that collects the
   plan; other expressions may go to polars' own threads.
-- Plans run without optimization, because planning takes as long as computing a small shard. What the optimizer would do
-  is written out: a plan selects the columns that it needs, and a value that is used twice is a column.
+- Plans are collected as they are written (tables/collect.py).
 """
 
 import os
 from concurrent.futures import ThreadPoolExecutor
 
 import polars as pl
+
+from openclawbench.tables.collect import collect_unoptimized
 
 MOST = 32  # patterns of a group; more would push one another out of the cache
 THREADS: dict[str, ThreadPoolExecutor] = {}
@@ -28,8 +29,3 @@ def collect_in_pool(plan: pl.LazyFrame, group: str) -> pl.DataFrame:
     if group not in THREADS:
         THREADS[group] = ThreadPoolExecutor(1, thread_name_prefix=group)
     return THREADS[group].submit(collect_unoptimized, plan).result()
-
-
-def collect_unoptimized(plan: pl.LazyFrame) -> pl.DataFrame:
-    """Collect a plan as it is written."""
-    return plan.collect(engine="in-memory", optimizations=pl.QueryOptFlags.none())

@@ -9,8 +9,8 @@ import polars as pl
 from openclawbench.base.memoize import memoize
 from openclawbench.construct.describe.auto_flags_in_text import EVIDENCE, text_evidence
 from openclawbench.rules.flags import FlagRules
+from openclawbench.tables.collect import collect_unoptimized
 from openclawbench.tables.record import STEP_KEY, TRAJECTORY_KEY
-from openclawbench.tables.regex_pool import collect_unoptimized
 
 # Columns of a step that structural flags read.
 FACTS = [

@@ -14,8 +14,9 @@ from openclawbench.records.evidence import CommandPart
 from openclawbench.rules.describe import COMMAND_KINDS, DescribeRules, Doing
 from openclawbench.rules.loading.patterns import union
 from openclawbench.rules.shell import ShellRules
+from openclawbench.tables.collect import collect_unoptimized
 from openclawbench.tables.lookup_join import lookup_join
-from openclawbench.tables.regex_pool import collect_in_pool, collect_unoptimized
+from openclawbench.tables.regex_pool import collect_in_pool
 from openclawbench.tables.schema import column, from_columns, list_column, schema
 
 SPOKEN = pl.col("said_type").is_not_null()  # a command or program text says what is done
