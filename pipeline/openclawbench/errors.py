@@ -1,20 +1,23 @@
 """One error type per cause. The message is the sentence that the user reads: file, line, cause, what to do.
 
-`exit_status` is the exit status of the command: 1, a defect of this program or a blocked release; 2, something that the
-user has to correct; 3, the run stopped early, everything done is kept, and the same command goes on.
+`exit_status` is the exit status of the command.
 """
+
+NEEDS_A_PERSON = 1  # the command did its work and a person must look at something; or a defect of this program
+USAGE_STATUS = 2  # something that the user has to correct
+STOPPED_EARLY = 3  # everything done is kept, and the same command goes on
 
 
 class OpenClawBenchError(Exception):
     """The base of every error that a user can cause or has to know of."""
 
-    exit_status = 2
+    exit_status = USAGE_STATUS
 
 
 class Interrupted(BaseException):
     """Ctrl-C. Neither an OpenClawBenchError nor a KeyboardInterrupt, so that no library handles it as its own."""
 
-    exit_status = 3
+    exit_status = STOPPED_EARLY
 
 
 # Input and use
@@ -65,13 +68,13 @@ class StorageError(OpenClawBenchError):
 class StageFailed(OpenClawBenchError):
     """A stage function raised: a defect of this program, not of the input."""
 
-    exit_status = 1
+    exit_status = NEEDS_A_PERSON
 
 
 class WorkersFailed(OpenClawBenchError):
     """The worker processes cannot be started."""
 
-    exit_status = 1
+    exit_status = NEEDS_A_PERSON
 
 
 # Asking a judge
@@ -84,37 +87,37 @@ class EndpointRefused(OpenClawBenchError):
 class EndpointFailing(OpenClawBenchError):
     """The endpoint failed too often."""
 
-    exit_status = 3
+    exit_status = STOPPED_EARLY
 
 
 class UnreadableAnswers(OpenClawBenchError):
     """The endpoint answers, but none of its answers can be parsed. Every answer is kept."""
 
-    exit_status = 3
+    exit_status = STOPPED_EARLY
 
 
 class BudgetReached(OpenClawBenchError):
     """The next question would exceed the budget."""
 
-    exit_status = 3
+    exit_status = STOPPED_EARLY
 
 
 class JudgingInterrupted(OpenClawBenchError):
     """Ctrl-C while requests were in flight. Their answers are kept."""
 
-    exit_status = 3
+    exit_status = STOPPED_EARLY
 
 
 class MissingAnswer(OpenClawBenchError):
     """A stage reads an answer that the ledger does not hold."""
 
-    exit_status = 1
+    exit_status = NEEDS_A_PERSON
 
 
 class CollectionStopped(OpenClawBenchError):
     """Sessions are ended by the infrastructure, one after the other. What was collected is kept."""
 
-    exit_status = 3
+    exit_status = STOPPED_EARLY
 
 
 # Training detectors
@@ -123,7 +126,7 @@ class CollectionStopped(OpenClawBenchError):
 class TrainingRefused(OpenClawBenchError):
     """Training would learn nothing, or something other than the labels: a label is cut off, or there is no loss."""
 
-    exit_status = 1
+    exit_status = NEEDS_A_PERSON
 
 
 # The ledger of answers
@@ -144,7 +147,7 @@ class LeaseHeld(OpenClawBenchError):
 class LeaseLost(OpenClawBenchError):
     """Another run has taken over the share of the shards that this run was judging."""
 
-    exit_status = 3
+    exit_status = STOPPED_EARLY
 
 
 # Releases
@@ -153,13 +156,13 @@ class LeaseLost(OpenClawBenchError):
 class InvalidRelease(OpenClawBenchError):
     """`validate` would refuse a new release: a defect of this program, not of the input. It is not published."""
 
-    exit_status = 1
+    exit_status = NEEDS_A_PERSON
 
 
 class ReleaseBlocked(OpenClawBenchError):
     """A text to be released contains what looks like a secret. The previous release stays in place."""
 
-    exit_status = 1
+    exit_status = NEEDS_A_PERSON
 
 
 class HubRefused(OpenClawBenchError):

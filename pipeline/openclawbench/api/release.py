@@ -11,13 +11,13 @@ from openclawbench.errors import UnreadableInput, UsageError
 from openclawbench.records.release import Master
 from openclawbench.release.files.names import MASTER_FILE, ROOT, models_of
 from openclawbench.release.files.parquet import rows_of, shards_of
+from openclawbench.release.labels.places import CUT_NAMES, CUTS, SIDES
+from openclawbench.release.release_folder import CHECKSUMS
 from openclawbench.release.validate.findings import Findings
 from openclawbench.release.validate.validate import validate as validate_release
 from openclawbench.storage.data_folder import read_json
 
 Side = Literal["train", "test"]
-SIDES = ("train", "test")
-CUT_FOLDERS = {"default": "", "paper": "paper_cut/"}
 
 
 @dataclass(frozen=True)
@@ -59,15 +59,15 @@ class Release:
         """
         if side not in SIDES:
             raise UsageError(f"side={side!r}: use one of {', '.join(SIDES)}.")
-        if cut in CUT_FOLDERS:
-            rows = self._label_file(CUT_FOLDERS[cut], side)
+        if cut in CUT_NAMES:
+            rows = self._label_file(CUTS[CUT_NAMES[cut]], side)
         elif cut in self.source_models:
-            both_sides = pl.concat([self._label_file(CUT_FOLDERS["paper"], name) for name in SIDES])
+            both_sides = pl.concat([self._label_file(CUTS["paper_cut"], name) for name in SIDES])
             is_held_out = pl.col("source_model") == cut
             rows = both_sides.filter(is_held_out if side == "test" else ~is_held_out)
             rows = rows.sort("source_model", "trajectory_id")
         else:
-            raise UsageError(f"cut={cut!r}: use one of {', '.join([*CUT_FOLDERS, *self.source_models])}.")
+            raise UsageError(f"cut={cut!r}: use one of {', '.join([*CUT_NAMES, *self.source_models])}.")
         return rows if review else rows.filter(pl.col("label_status") != "needs_review")
 
     def validate(self) -> Findings:
@@ -98,8 +98,8 @@ class Release:
 def open_release(path: str | Path) -> Release:
     """Open a release. UnreadableInput if the folder is not one."""
     root = Path(path)
-    if not (root / "CHECKSUMS.sha256").is_file():
-        raise UnreadableInput(f"{root}: is not a release: it has no CHECKSUMS.sha256. Name the folder `release`.")
+    if not (root / CHECKSUMS).is_file():
+        raise UnreadableInput(f"{root}: is not a release: it has no {CHECKSUMS}. Name the folder `release`.")
     return Release(root)
 
 

@@ -10,10 +10,9 @@ from types import FrameType
 import polars as pl
 
 from openclawbench.base.terminal import errors, sentence
-from openclawbench.errors import Interrupted, OpenClawBenchError
+from openclawbench.errors import USAGE_STATUS, Interrupted, OpenClawBenchError
 from openclawbench.storage.parquet_check import cause_in_what_was_read
 
-USAGE_STATUS = 2
 ERROR_STYLE = "red"  # on a terminal where NO_COLOR is not set
 
 

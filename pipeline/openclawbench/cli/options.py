@@ -19,12 +19,14 @@ from openclawbench.cli.complete import complete_trajectory
 from openclawbench.workspace.judges import JUDGES
 from openclawbench.workspace.settings import ALLOWED_VALUES
 
-NEEDS_A_PERSON = 1  # exit status
 DATA = Path("data")
 DataOption = typer.Option("--data", envvar="OPENCLAWBENCH_DATA", help="The data folder, the only one written to.")
 Data = Annotated[Path, DataOption]
 Json = Annotated[bool, typer.Option("--json", help="Print results as JSON.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show tracebacks.")]
+Date = Annotated[
+    str | None, typer.Option("--date", help="Date of the certificate or provenance, YYYY-MM-DD; none by default.")
+]
 IsDryRun = Annotated[bool, typer.Option("--dry-run", help="Print calls, tokens and USD; send nothing.")]
 ReleaseFolder = Annotated[Path, typer.Argument(metavar="RELEASE_DIR", help="A release folder, or any copy of one.")]
 TrajectoryId = Annotated[

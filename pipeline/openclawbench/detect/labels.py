@@ -17,14 +17,12 @@ from openclawbench.release.files.names import MASTER_FILE, ROOT, both_side_file,
 from openclawbench.release.files.parquet import shards_of
 from openclawbench.release.files.table_writer import typed_file
 from openclawbench.release.human_audited import HUMAN_FILE
-from openclawbench.release.labels.labels import CUTS, SIDES
+from openclawbench.release.labels.places import CUT_NAMES, CUTS, SIDES
 from openclawbench.release.record_key import Key, key_of
-from openclawbench.release.release_folder import refuse_other_folder
-from openclawbench.storage.data_folder import sha256_file
+from openclawbench.release.release_folder import refuse_other_folder, release_digest
 from openclawbench.tables.record import TRAJECTORY_KEY
 from openclawbench.version import __version__
 
-CUT_NAMES = {"default": "default_cut", "paper": "paper_cut"}
 ACCEPTED_POOL, HIGH_POOL, BOTH_POOL, BASELINE_POOL, HUMAN_POOL = "accepted", "high", "both-high", "baseline", "human"
 EACH_HELD_OUT = "hold-one-out"  # cut: every source model in turn is the test side, the others are the train side
 POOLS = {  # name -> what it holds
@@ -148,14 +146,6 @@ def provenance_base(labels: LabelSet, rules: DetectRules) -> dict[str, Any]:
         "program_version": __version__,
         "date": None,
     }
-
-
-def release_digest(root: Path) -> str:
-    """sha256 of CHECKSUMS.sha256, which names every file of a release. Raises UnreadableInput without it."""
-    path = root / "CHECKSUMS.sha256"
-    if not path.is_file():
-        raise UnreadableInput(f"{root}: has no CHECKSUMS.sha256, so it is not a whole release. Copy it again.")
-    return sha256_file(path)
 
 
 def read_labels(root: Path, choice: Choice) -> LabelSet:

@@ -50,7 +50,7 @@ NO_FILE, OTHER_DIGEST = "has no provenance file", "is not the file that its prov
 
 
 @dataclass(frozen=True)
-class RowFault:
+class LineFault:
     """A line that cannot be used, or not as it is."""
 
     line: int
@@ -66,7 +66,7 @@ class PredictionsFile:
     path: Path
     sha256: str | None = None
     rows: dict[Key, Prediction] = field(default_factory=dict)
-    faults: list[RowFault] = field(default_factory=list)
+    faults: list[LineFault] = field(default_factory=list)
     lines: int = 0
     provenance: PredictionProvenance | None = None
     unverified: str | None = None
@@ -170,35 +170,37 @@ def read_predictions(path: Path, rules: DetectRules) -> PredictionsFile:
             continue
         twice.add(key)
         if former == row:
-            read.faults.append(RowFault(number, "twice", f"{'/'.join(key)}: the same row stands twice; it counts once"))
+            read.faults.append(
+                LineFault(number, "twice", f"{'/'.join(key)}: the same row stands twice; it counts once")
+            )
         else:
             read.rows.pop(key, None)
             message = f"{'/'.join(key)}: another row says something else; none of them counts"
-            read.faults.append(RowFault(number, "contradicting", message))
+            read.faults.append(LineFault(number, "contradicting", message))
     read.provenance, read.unverified = read_provenance(path, read.sha256)
     return read
 
 
-def read_line(line: bytes, number: int, rules: DetectRules, faults: list[RowFault]) -> Prediction | None:
+def read_line(line: bytes, number: int, rules: DetectRules, faults: list[LineFault]) -> Prediction | None:
     """A row; null, with a fault, where the line holds none."""
     try:
         values = json.loads(line)
     except (ValueError, RecursionError) as error:
-        faults.append(RowFault(number, "not_json", f"is not JSON: {error}"))
+        faults.append(LineFault(number, "not_json", f"is not JSON: {error}"))
         return None
     if not isinstance(values, dict) or not all(isinstance(values.get(name), str) for name in KEY_FIELDS):
-        faults.append(RowFault(number, "no_key", f"has no {' and '.join(KEY_FIELDS)}"))
+        faults.append(LineFault(number, "no_key", f"has no {' and '.join(KEY_FIELDS)}"))
         return None
     if unknown := sorted(values.keys() - Prediction.model_fields.keys()):
-        faults.append(RowFault(number, "unknown_field", f"{', '.join(unknown)}: no such field; it is not read"))
+        faults.append(LineFault(number, "unknown_field", f"{', '.join(unknown)}: no such field; it is not read"))
         values = {name: value for name, value in values.items() if name not in unknown}
     values = DEFAULTS | values
     if (why := probability_fault(values["probabilities"], rules.score.probability_tolerance)) is not None:
-        faults.append(RowFault(number, "probabilities", f"{why}; they are not used"))
+        faults.append(LineFault(number, "probabilities", f"{why}; they are not used"))
         values["probabilities"] = None
     for name in COUNTED:
         if (why := number_fault(values[name])) is not None:
-            faults.append(RowFault(number, "number", f"{name}: {why}; it is not used"))
+            faults.append(LineFault(number, "number", f"{name}: {why}; it is not used"))
             values[name] = DEFAULTS[name]
     if isinstance(values.get("label"), str):
         values["label"] = (rules.names | rules.symbols).get(values["label"], values["label"])
@@ -210,12 +212,12 @@ def read_line(line: bytes, number: int, rules: DetectRules, faults: list[RowFaul
     if row.label is None and row.probabilities is not None:
         return row.model_copy(update={"label": most_probable(row)})
     if row.label is None and row.parse != "failed":
-        faults.append(RowFault(number, "not_a_prediction", "has neither label nor probabilities, nor parse failed"))
+        faults.append(LineFault(number, "not_a_prediction", "has neither label nor probabilities, nor parse failed"))
         return None
     return row
 
 
-def checked_row(values: dict[str, Any], number: int, faults: list[RowFault]) -> Prediction | None:
+def checked_row(values: dict[str, Any], number: int, faults: list[LineFault]) -> Prediction | None:
     """The row of these values. A field beside key, label and parse that cannot be read is left out, with a fault; null,
     with a fault, where one of these cannot."""
     try:
@@ -226,9 +228,9 @@ def checked_row(values: dict[str, Any], number: int, faults: list[RowFault]) -> 
     for name, fault in reasons.items():
         where = ".".join(map(str, fault["loc"]))
         if is_beside:
-            faults.append(RowFault(number, "field", f"{where}: {fault['msg']}; it is not used"))
+            faults.append(LineFault(number, "field", f"{where}: {fault['msg']}; it is not used"))
         elif name not in DEFAULTS:
-            faults.append(RowFault(number, "not_a_prediction", f"{where}: {fault['msg']}"))
+            faults.append(LineFault(number, "not_a_prediction", f"{where}: {fault['msg']}"))
             return None
     return Prediction.model_validate(values | {name: DEFAULTS[name] for name in reasons})
 

@@ -87,6 +87,7 @@ Severity = Literal["low", "medium", "high"]
 Recoverability = Literal["recoverable", "partially_recoverable", "unrecoverable"]
 SpanLabel = Literal["anomalous", "relevant"]
 EvidenceField = Literal["thinking", "narration", "action_text", "reflection_text", "user_turn", "descriptor"]
+STEP_TEXTS = ("thinking", "narration", "action_text", "reflection_text")  # texts of a step, in order of time
 Check = Literal[
     "taxonomy_correctness",
     "schema_completeness",

@@ -1,13 +1,15 @@
 """A release folder as named on the command line, with an error that says what else the path is."""
 
+import hashlib
 import json
 from pathlib import Path
 
-from openclawbench.errors import UsageError
+from openclawbench.errors import UnreadableInput, UsageError
 from openclawbench.records.datapackage import DataPackage
 from openclawbench.release.files.names import ROOT
 
 PACKAGE = "datapackage.json"
+CHECKSUMS = "CHECKSUMS.sha256"  # sha256 and path of every other file, as `sha256sum -c` reads them
 
 
 def is_release(root: Path) -> bool:
@@ -20,6 +22,17 @@ def is_release(root: Path) -> bool:
     except (OSError, ValueError, RecursionError):
         return False
     return isinstance(package, dict) and package.keys() >= DataPackage.model_fields.keys()  # its name is a setting
+
+
+def release_digest(root: Path) -> str:
+    """sha256 of CHECKSUMS.sha256, which identifies a release byte for byte. Raises UnreadableInput without it."""
+    path = root / CHECKSUMS
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    except FileNotFoundError:
+        raise UnreadableInput(f"{root}: has no {CHECKSUMS}, so it is not a whole release. Copy it again.") from None
+    except OSError as error:
+        raise UnreadableInput(f"{path}: cannot be read: {error.strerror}. Copy the release again.") from error
 
 
 def refuse_other_folder(root: Path) -> None:

@@ -18,6 +18,7 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 
 from openclawbench.base.terminal import safe
 from openclawbench.errors import UsageError
+from openclawbench.release.release_folder import CHECKSUMS
 from openclawbench.storage.data_folder import DataFolder
 from openclawbench.tables.record import TRAJECTORY_KEY
 from openclawbench.version import __version__
@@ -36,8 +37,8 @@ Row = dict[str, Any]
 
 def open_reader(path: Path) -> Reader:
     """A reader of a data folder or a release. UsageError if a folder is neither."""
-    if (path / "CHECKSUMS.sha256").is_file():
-        from openclawbench.workbench.readers.release import ReleaseReader  # loads what validates a release
+    if (path / CHECKSUMS).is_file():
+        from openclawbench.workbench.readers.release import ReleaseReader
 
         return ReleaseReader(path)
     if (path / "work").is_dir():

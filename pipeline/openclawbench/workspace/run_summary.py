@@ -5,6 +5,7 @@ from typing import Any
 import polars as pl
 
 from openclawbench.base.terminal import pluralize
+from openclawbench.errors import NEEDS_A_PERSON
 from openclawbench.flow import all_stages
 from openclawbench.records.release import LabelAssignment, LabelPlace, SummaryCount
 from openclawbench.release.writer.summarize import summary
@@ -17,7 +18,6 @@ from openclawbench.workspace.settings import Settings
 from openclawbench.workspace.split_counts import count_splits, split_cautions
 from openclawbench.workspace.update import RunReport
 
-NEEDS_A_PERSON = 1
 CORPUS_STAGES = {stage.name for stage in all_stages(second_pass=True) if stage.scope != "shard"}
 
 

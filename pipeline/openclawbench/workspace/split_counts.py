@@ -5,14 +5,13 @@ from typing import Any
 
 import polars as pl
 
-from openclawbench.release.labels.places import CUTS
+from openclawbench.release.labels.places import CUTS, SIDES
 from openclawbench.rules.release import ReleaseRules
 from openclawbench.tables.record import TRAJECTORY_KEY
 
 FEW = 5  # anomalies on a test side; a rate over fewer is meaningless
 ENOUGH = (1, FEW)
-DEFAULT_CUT = CUTS[0]
-SIDES = ("train", "test")
+DEFAULT_CUT = next(iter(CUTS))
 DECIDED = pl.col("label_status") != "needs_review"  # accepted, or the rules judge's baseline
 ANOMALOUS = DECIDED & pl.col("is_anomalous").fill_null(False)
 

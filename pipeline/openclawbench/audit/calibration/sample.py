@@ -1,7 +1,6 @@
 """The calibration sample (paper E.11): trajectories of a release's calibration pool, balanced over risk slices and
 source models. It is drawn from the released files alone."""
 
-import hashlib
 import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -12,12 +11,13 @@ import polars as pl
 from openclawbench.audit.sampling import Key, allocate, allocate_neyman, draw_in_turns
 from openclawbench.audit.settings import AuditRules, CalibrationRules
 from openclawbench.base.canonical_json import canonical_json, sha256_text
-from openclawbench.errors import NotFound, UnreadableInput, UsageError
+from openclawbench.errors import NotFound, UsageError
 from openclawbench.records.calibration import CalibrationSample, CalibrationSampleRow, CalibrationStratum
 from openclawbench.records.tiers import REVIEW
-from openclawbench.records.vocabulary import SliceLabel
+from openclawbench.records.vocabulary import STEP_TEXTS, SliceLabel
 from openclawbench.release.files.names import MASTER_FILE, ROOT, models_of
 from openclawbench.release.files.parquet import shards_of
+from openclawbench.release.release_folder import release_digest
 from openclawbench.release.statistics.corpus import Corpus, read_corpus
 from openclawbench.release.statistics.corrected_gap import strata_rows
 from openclawbench.reports.corrected_gap import FEW_VERDICTS, JEFFREYS, stratum_name
@@ -40,7 +40,6 @@ COLUMNS = (
     "recoverability",
     "stages",
 )
-TEXTS = ("thinking", "narration", "action_text", "reflection_text")
 NO_SLICE = "no_slice"  # of a trajectory without an outcome
 LABELLED = [*get_args(SliceLabel), NO_SLICE]
 
@@ -102,7 +101,7 @@ def draw(
         strata=strata,
         failing_in_pool=failing(corpus),
         judges=sorted(corpus.records["judge"].drop_nulls().unique()),
-        release=digest(root),
+        release=release_digest(root),
         rules={rules.FILE: rules.digest},
     )
     return sample_record, drawn
@@ -189,16 +188,6 @@ def failing(corpus: Corpus) -> int:
     return corpus.pool.join(passing, on=["source_model", "trajectory_id"], how="anti").height
 
 
-def digest(root: Path) -> str:
-    """sha256 of CHECKSUMS.sha256, which identifies the release byte for byte."""
-    try:
-        return hashlib.sha256((root / "CHECKSUMS.sha256").read_bytes()).hexdigest()
-    except OSError as error:
-        raise UnreadableInput(
-            f"{root}/CHECKSUMS.sha256: cannot be read: {error.strerror}. Copy the release again."
-        ) from error
-
-
 def home(root: Path, data: Path) -> Path:
     """The data folder that can show a release's trajectories: the one that contains the release, else `data`."""
     parent = DataFolder(root.resolve().parent)
@@ -250,5 +239,5 @@ def sample_row(record: dict[str, Any], blind: bool) -> dict[str, Any]:
 def step_text(step: dict[str, Any]) -> str:
     """A step as text: its number, category, tool, status and texts."""
     head = " · ".join(str(step[name]) for name in ("event_type", "tool_name", "tool_status") if step[name])
-    texts = [f"    {name}: {step[name]}" for name in TEXTS if step[name]]
+    texts = [f"    {name}: {step[name]}" for name in STEP_TEXTS if step[name]]
     return "\n".join([f"step {step['step_id']}: {head}", *texts])

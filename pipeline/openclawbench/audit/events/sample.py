@@ -11,12 +11,11 @@ from openclawbench.base.canonical_json import canonical_json, sha256_text
 from openclawbench.records.evidence import AlignedDescriptor
 from openclawbench.records.review import EventSampleRow
 from openclawbench.records.session import Step, UserTurn
-from openclawbench.records.vocabulary import EventType
+from openclawbench.records.vocabulary import STEP_TEXTS, EventType
 from openclawbench.reports.section import Tables
 from openclawbench.tables.record import STEP_KEY, TRAJECTORY_KEY
 
 KEY_SCHEMA = dict.fromkeys(TRAJECTORY_KEY, pl.String)
-TEXTS = ("thinking", "narration", "action_text", "reflection_text")
 
 
 def draw(
@@ -42,7 +41,7 @@ def rows_of(tables: Tables, chosen: list[Key], rules: EventSampleRules) -> list[
     keys = pl.DataFrame(sorted({key[:2] for key in chosen}), schema=KEY_SCHEMA, orient="row").lazy()
     described = by_key(tables(AlignedDescriptor).join(keys, on=TRAJECTORY_KEY, how="semi"), "step_id")
     steps = tables(Step).join(keys, on=TRAJECTORY_KEY, how="semi")
-    texts = by_key(steps.select(*STEP_KEY, *TEXTS, turn="user_turn"), "step_id")
+    texts = by_key(steps.select(*STEP_KEY, *STEP_TEXTS, turn="user_turn"), "step_id")
     turns = by_key(tables(UserTurn).join(keys, on=TRAJECTORY_KEY, how="semi"), "user_turn")
     rows = []
     for key in chosen:
@@ -50,7 +49,7 @@ def rows_of(tables: Tables, chosen: list[Key], rules: EventSampleRules) -> list[
         step, text = described[key], texts[key]
         turn = turns.get((model, trajectory, text["turn"] or 0))
         row = {name: step[name] for name in EventSampleRow.model_fields if name in step}
-        row |= {name: text[name] for name in TEXTS}
+        row |= {name: text[name] for name in STEP_TEXTS}
         row["row"] = "r-" + sha256_text(f"{model}\0{trajectory}\0{number}")[:10]
         row["flag_evidence"] = [flag_text(evidence, text) for evidence in step["flag_evidence"]]
         row["user_turn"] = None if turn is None else turn["text"] or turn["raw_text"]

@@ -9,8 +9,9 @@ import typer
 from rich.console import Console
 
 from openclawbench.base.terminal import one_line, output, table
-from openclawbench.cli.options import DATA, NEEDS_A_PERSON, Data, Json
+from openclawbench.cli.options import DATA, Data, Json
 from openclawbench.collect.programs_found import programs_found
+from openclawbench.errors import NEEDS_A_PERSON
 from openclawbench.inspect.doctor import examine_folder, settings_in_force
 from openclawbench.storage.data_folder import DataFolder
 from openclawbench.workspace.settings import settings

@@ -16,9 +16,9 @@ from openclawbench.cli.options import (
     ASKING,
     DATA,
     JUDGE,
-    NEEDS_A_PERSON,
     NO_FLAGS,
     Data,
+    Date,
     Debug,
     Flags,
     IsDryRun,
@@ -28,7 +28,7 @@ from openclawbench.cli.options import (
     with_settings,
 )
 from openclawbench.cli.progress import ConsoleProgress
-from openclawbench.errors import UsageError
+from openclawbench.errors import NEEDS_A_PERSON, UsageError
 from openclawbench.storage.data_folder import DataFolder
 
 if TYPE_CHECKING:
@@ -76,7 +76,6 @@ Stress = Annotated[
         "oracle, risk, blind, model-name, verbosity, markdown, order, injection, truncation, translation, repeat.",
     ),
 ]
-Date = Annotated[str | None, typer.Option("--date", help="Date of the certificate, YYYY-MM-DD; none by default.")]
 
 
 @with_settings(JUDGE, ASKING)

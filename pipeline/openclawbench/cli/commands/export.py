@@ -7,9 +7,9 @@ from typing import Annotated
 import typer
 
 from openclawbench.base.terminal import errors, one_line, output, safe
-from openclawbench.cli.options import DATA, NEEDS_A_PERSON, Data, choices
+from openclawbench.cli.options import DATA, Data, choices
 from openclawbench.cli.write_output import write_output
-from openclawbench.errors import MissingExtra, UsageError
+from openclawbench.errors import NEEDS_A_PERSON, MissingExtra, UsageError
 from openclawbench.inspect.export.sessions import FORMS, export_sessions
 from openclawbench.inspect.export.tables import FORMATS, TABLES, encode, read_table
 from openclawbench.inspect.find import find, left_out

@@ -10,6 +10,7 @@ from rich.console import Console
 from openclawbench.base.terminal import errors, one_line, output, safe, table
 from openclawbench.cli.options import DATA, Data, Json
 from openclawbench.cli.write_output import write_output
+from openclawbench.errors import NEEDS_A_PERSON
 from openclawbench.judge.ledger import merge_shards as share_ledgers
 from openclawbench.judge.ledger import report as ledger_report
 from openclawbench.judge.ledger.sqlite_file import reading
@@ -65,7 +66,7 @@ def verify(data: Data = DATA) -> None:
             errors().print(one_line(fault))
         answers = ledger_report.stats(connection)["answers"] if not count else []
     if count:
-        raise typer.Exit(1)
+        raise typer.Exit(NEEDS_A_PERSON)
     output().print(f"{sum(row['answers'] for row in answers)} answers, nothing wrong")
 
 

@@ -9,8 +9,8 @@ import typer
 
 from openclawbench.base.terminal import errors, output, safe
 from openclawbench.cli.commands.validate import print_findings
-from openclawbench.cli.options import DATA, NEEDS_A_PERSON
-from openclawbench.errors import UsageError
+from openclawbench.cli.options import DATA
+from openclawbench.errors import NEEDS_A_PERSON, UsageError
 from openclawbench.storage.data_folder import DataFolder
 
 Repo = Annotated[str, typer.Argument(metavar="REPO", help="Dataset repository, owner/name; made if missing.")]

@@ -15,7 +15,6 @@ from openclawbench.cli.options import (
     ENGINE,
     INPUTS,
     JUDGE,
-    NEEDS_A_PERSON,
     NO_FLAGS,
     PACKET,
     RELEASING,
@@ -37,7 +36,7 @@ from openclawbench.cli.render.run import (
     print_release,
     print_share,
 )
-from openclawbench.errors import UsageError
+from openclawbench.errors import NEEDS_A_PERSON, UsageError
 from openclawbench.flow import VERBS
 from openclawbench.inspect.reports import table_report
 from openclawbench.storage.data_folder import DataFolder

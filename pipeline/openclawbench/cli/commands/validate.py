@@ -6,7 +6,8 @@ from typing import Annotated
 import typer
 
 from openclawbench.base.terminal import output, pluralize, table
-from openclawbench.cli.options import NEEDS_A_PERSON, Json, ReleaseFolder
+from openclawbench.cli.options import Json, ReleaseFolder
+from openclawbench.errors import NEEDS_A_PERSON
 from openclawbench.release.validate.findings import Findings
 from openclawbench.workspace.release_settings import PLACES
 

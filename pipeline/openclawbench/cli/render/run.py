@@ -7,6 +7,7 @@ import polars as pl
 from rich.console import Console
 
 from openclawbench.base.terminal import one_line, safe, table
+from openclawbench.errors import NEEDS_A_PERSON
 from openclawbench.records.oracle import Coverage
 from openclawbench.records.packet import PacketCut, PacketIndex
 from openclawbench.records.release import SummaryCount
@@ -16,7 +17,6 @@ from openclawbench.reports.counting import percent
 from openclawbench.storage.data_folder import DataFolder
 from openclawbench.tables.record import TRAJECTORY_KEY
 from openclawbench.workspace.run_summary import (
-    NEEDS_A_PERSON,
     shards_of_share,
     splits,
     summarize,

@@ -6,7 +6,6 @@ Every number of the report is from the score cards, and so from one file per det
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from openclawbench.detect.labels import release_digest
 from openclawbench.detect.pages import plots
 from openclawbench.detect.pages.details import (
     confusion_section,
@@ -26,6 +25,7 @@ from openclawbench.detect.pages.paper import contradiction_section, paper_sectio
 from openclawbench.detect.score.card import HEADLINE
 from openclawbench.detect.score.evaluation import Evaluation
 from openclawbench.detect.score.measures import CONVENTIONS, Convention
+from openclawbench.release.release_folder import CHECKSUMS, release_digest
 from openclawbench.reports.markdown import code
 from openclawbench.reports.section import Report, Row, Section
 
@@ -94,7 +94,7 @@ def leaderboard(evaluation: Evaluation, with_paper: bool = False) -> Report:
             provenance_section(cards),
             *([paper_section(), contradiction_section()] if with_paper else []),
         ],
-        inputs={"CHECKSUMS.sha256": release_digest(labels.root)}
+        inputs={CHECKSUMS: release_digest(labels.root)}
         | {card["file"]: card["file_sha256"] for card in cards if card["file_sha256"]},
         rules={evaluation.rules.FILE: evaluation.rules.digest},
         notice=BASELINE_NOTICE if labels.is_baseline else None,

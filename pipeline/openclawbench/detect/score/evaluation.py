@@ -8,14 +8,12 @@ from typing import Any
 
 from openclawbench.base.terminal import pluralize
 from openclawbench.detect.labels import (
-    CUT_NAMES,
     EACH_HELD_OUT,
     HUMAN_POOL,
     Choice,
     LabelSet,
     human_items,
     read_items,
-    release_digest,
     require_items,
 )
 from openclawbench.detect.predictions import PredictionsFile, read_predictions
@@ -25,6 +23,8 @@ from openclawbench.detect.score.comparison import digests_for
 from openclawbench.detect.settings import DetectRules
 from openclawbench.errors import UsageError
 from openclawbench.records.detection.prediction import PredictionProvenance
+from openclawbench.release.labels.places import CUT_NAMES
+from openclawbench.release.release_folder import release_digest
 
 
 @dataclass(frozen=True)

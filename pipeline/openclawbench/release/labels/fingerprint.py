@@ -9,17 +9,17 @@ import polars as pl
 from openclawbench.base.canonical_json import sha256_text
 from openclawbench.records.release import Fingerprints
 from openclawbench.records.session import Steps, UserTurns
+from openclawbench.records.vocabulary import STEP_TEXTS
 from openclawbench.rules.release import Duplicates, ReleaseRules
 from openclawbench.runtime.stage import stage
 from openclawbench.tables.nested_steps import visible_text
 from openclawbench.tables.record import TRAJECTORY_KEY
 
-if TYPE_CHECKING:  # imported where it is used: most commands do not need it
+if TYPE_CHECKING:
     import numpy as np
 
     Numbers = np.ndarray[Any, np.dtype[Any]]
 
-TEXTS = ("thinking", "narration", "action_text", "reflection_text")
 SEED = 1
 GREATEST = (1 << 32) - 1  # the MinHash of nothing
 AT_ONCE = 1 << 16  # shingles that are Python objects at a time
@@ -36,7 +36,7 @@ def fingerprint(steps: Steps, turns: UserTurns, rules: ReleaseRules) -> Fingerpr
     because ids, times and ports differ between runs of one task. A shingle is at most `words` words of one line.
     """
     user_texts = turns.select(*TRAJECTORY_KEY, order=pl.lit(0), step=pl.col("user_turn"), text=visible_text())
-    step_text = pl.concat_str(*TEXTS, separator="\n", ignore_nulls=True)
+    step_text = pl.concat_str(*STEP_TEXTS, separator="\n", ignore_nulls=True)
     step_texts = steps.select(*TRAJECTORY_KEY, order=pl.lit(1), step=pl.col("step_id"), text=step_text)
     texts = (
         pl.concat([user_texts, step_texts], how="vertical_relaxed")

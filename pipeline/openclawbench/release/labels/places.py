@@ -30,8 +30,11 @@ from openclawbench.tables.record import TRAJECTORY_KEY
 from openclawbench.tables.schema import from_records
 
 IN_POOL, RESERVED = "calibration_pool", "calibration_task"
-CUTS = ("default_cut", "paper_cut")
-HOLD_OUT_PREFIX = "hold_out/"  # followed by the source model: the name of the cut that holds it out
+SIDES = ("train", "test")
+CUTS = {"default_cut": "", "paper_cut": "paper_cut/"}  # cut -> its folder in a release
+CUT_NAMES = {"default": "default_cut", "paper": "paper_cut"}  # as options and arguments name a cut -> cut
+HOLD_OUT = "hold_out"  # folder of the cuts that hold a source model out
+HOLD_OUT_PREFIX = f"{HOLD_OUT}/"  # followed by the source model: the name of the cut that holds it out
 STRATUM = ["label_status", "source_model", "subset"]
 # Columns of the basis that decide a place.
 BASIS_COLUMNS = (

@@ -7,6 +7,7 @@ from typing import Any
 import polars as pl
 
 from openclawbench.records.tiers import status
+from openclawbench.records.vocabulary import STEP_TEXTS
 from openclawbench.tables.record import TRAJECTORY_KEY
 
 # Columns of the index. A value that is not known is null.
@@ -83,7 +84,6 @@ SHOWN = (  # columns where the address names none
     "second_pass",
     "human",
 )
-STEP_TEXTS = ("thinking", "narration", "action_text", "reflection_text")
 HIT = "hit"  # column of the index after a search in steps: the first step with the text, 0 for a user turn
 NONE = "none"  # in an address: the value is null
 PAGE = 100  # rows of a page

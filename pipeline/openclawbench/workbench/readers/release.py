@@ -1,6 +1,5 @@
 """A copy of a release, read: its records, without raw lines and rules, which a release does not hold."""
 
-import hashlib
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
@@ -9,8 +8,9 @@ from typing import ClassVar
 import polars as pl
 
 from openclawbench.api.release import Release, open_release
-from openclawbench.errors import NotFound
+from openclawbench.errors import NotFound, UnreadableInput
 from openclawbench.records.session import Trajectory
+from openclawbench.release.release_folder import release_digest
 from openclawbench.tables.record import TRAJECTORY_KEY
 from openclawbench.workbench.readers.index import finished, label_columns
 from openclawbench.workbench.readers.reader import Reader, Row, label_of
@@ -28,11 +28,7 @@ class ReleaseReader(Reader):
     def __init__(self, path: Path) -> None:
         super().__init__(path)
         self.release: Release = open_release(path)
-        self.stamp = self.checksums()
-
-    def checksums(self) -> str:
-        """sha256 of CHECKSUMS.sha256."""
-        return hashlib.sha256((self.path / "CHECKSUMS.sha256").read_bytes()).hexdigest()
+        self.stamp = release_digest(path)
 
     @property
     def digest(self) -> str:
@@ -40,8 +36,8 @@ class ReleaseReader(Reader):
 
     def has_changed(self) -> bool:
         try:
-            return self.checksums() != self.stamp
-        except OSError:
+            return release_digest(self.path) != self.stamp
+        except UnreadableInput:
             return True
 
     def notices(self) -> list[str]:

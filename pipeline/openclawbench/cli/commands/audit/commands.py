@@ -12,8 +12,8 @@ from rich.console import Console
 from openclawbench.base.terminal import errors, one_line, output, safe, table
 from openclawbench.cli.commands.audit.calibration import print_calibration, sample_calibration
 from openclawbench.cli.commands.report.commands import publish_report
-from openclawbench.cli.options import DATA, NEEDS_A_PERSON, Data, Json, data_flag
-from openclawbench.errors import NotFound, UsageError
+from openclawbench.cli.options import DATA, Data, Json, data_flag
+from openclawbench.errors import NEEDS_A_PERSON, NotFound, UsageError
 from openclawbench.inspect.find import rows_of
 from openclawbench.inspect.reports import audit_report, input_digests
 from openclawbench.records.evidence import AlignedDescriptor

@@ -11,12 +11,12 @@ from openclawbench.base.terminal import output, pluralize, safe, table, warn
 from openclawbench.cli.commands.collect.options import FOLDER, Bfcl
 from openclawbench.cli.commands.collect.plan import plan
 from openclawbench.cli.commands.collect.progress import CollectProgress
-from openclawbench.cli.options import DATA, NEEDS_A_PERSON, Data, Json, data_flag
+from openclawbench.cli.options import DATA, Data, Json, data_flag
 from openclawbench.collect.bfcl import find_bfcl
 from openclawbench.collect.isolation import can_isolate
 from openclawbench.collect.openclaw import TRIED, find_openclaw
 from openclawbench.collect.plan import Plan, read_plan
-from openclawbench.errors import UsageError
+from openclawbench.errors import NEEDS_A_PERSON, UsageError
 from openclawbench.storage.data_folder import DataFolder
 
 if TYPE_CHECKING:

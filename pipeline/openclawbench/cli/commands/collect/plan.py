@@ -9,7 +9,7 @@ import typer
 
 from openclawbench.base.terminal import output, pluralize, safe, table, warn
 from openclawbench.cli.commands.collect.options import FOLDER, Bfcl
-from openclawbench.cli.options import DATA, NEEDS_A_PERSON, Data, Json
+from openclawbench.cli.options import DATA, Data, Json
 from openclawbench.collect.bfcl import find_bfcl, run_bfcl
 from openclawbench.collect.plan import (
     FILE,
@@ -24,7 +24,7 @@ from openclawbench.collect.plan import (
     write_plan,
 )
 from openclawbench.collect.scripting import ANSWERS
-from openclawbench.errors import UnreadableInput, UsageError
+from openclawbench.errors import NEEDS_A_PERSON, UnreadableInput, UsageError
 from openclawbench.storage.data_folder import DataFolder
 
 MODES = {"functions": ("functions",), "own-tools": ("own_tools",), "both": ("functions", "own_tools")}

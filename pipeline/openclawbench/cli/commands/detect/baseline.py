@@ -9,7 +9,6 @@ from openclawbench.cli.commands.detect.options import (
     DEFAULT_POOL,
     DEFAULT_SIDE,
     Cut,
-    Date,
     Out,
     Pool,
     Release,
@@ -18,7 +17,7 @@ from openclawbench.cli.commands.detect.options import (
 )
 from openclawbench.cli.commands.detect.results import predictions_path, write_and_show
 from openclawbench.cli.commands.exam import check_date
-from openclawbench.cli.options import DATA, Data, Json
+from openclawbench.cli.options import DATA, Data, Date, Json
 
 MEANINGS = {
     "majority": "the most frequent label",

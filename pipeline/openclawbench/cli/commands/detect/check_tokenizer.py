@@ -6,7 +6,8 @@ from typing import Annotated
 import typer
 
 from openclawbench.base.terminal import output, safe, table
-from openclawbench.cli.options import NEEDS_A_PERSON, Json
+from openclawbench.cli.options import Json
+from openclawbench.errors import NEEDS_A_PERSON
 from openclawbench.reports.files import as_json
 
 

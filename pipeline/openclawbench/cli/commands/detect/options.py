@@ -7,9 +7,9 @@ import typer
 
 from openclawbench.base.terminal import warn
 from openclawbench.cli.options import choices
-from openclawbench.detect.labels import ACCEPTED_POOL, CUT_NAMES, EACH_HELD_OUT, POOLS, LabelSet
+from openclawbench.detect.labels import ACCEPTED_POOL, EACH_HELD_OUT, POOLS, LabelSet
 from openclawbench.detect.settings import PROTOCOLS
-from openclawbench.release.labels.labels import SIDES
+from openclawbench.release.labels.places import CUT_NAMES, SIDES
 from openclawbench.storage.data_folder import DataFolder
 
 POOL_HELP = "Which labels: " + "; ".join(f"{name}: {meaning}" for name, meaning in POOLS.items()) + "."
@@ -43,7 +43,6 @@ TokenizerPath = Annotated[
 Out = Annotated[
     Path | None, typer.Option("--out", "-o", help="The file to write; default: in DATA/detect/predictions/.")
 ]
-Date = Annotated[str | None, typer.Option("--date", help="Date of the provenance, YYYY-MM-DD; none by default.")]
 DEFAULT_POOL, DEFAULT_CUT, DEFAULT_SIDE, DEFAULT_PROTOCOL = ACCEPTED_POOL, "default", "test", "symbol"
 
 

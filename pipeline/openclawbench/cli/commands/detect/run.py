@@ -13,7 +13,6 @@ from openclawbench.cli.commands.detect.options import (
     DEFAULT_PROTOCOL,
     DEFAULT_SIDE,
     Cut,
-    Date,
     Out,
     Pool,
     Protocol,
@@ -24,14 +23,14 @@ from openclawbench.cli.commands.detect.options import (
 )
 from openclawbench.cli.commands.detect.results import predictions_path, write_and_show
 from openclawbench.cli.commands.exam import check_date
-from openclawbench.cli.options import ASKING, DATA, JUDGE, NO_FLAGS, Data, Flags, Json, with_settings
+from openclawbench.cli.options import ASKING, DATA, JUDGE, NO_FLAGS, Data, Date, Flags, IsDryRun, Json, with_settings
 from openclawbench.cli.progress import ConsoleProgress
 from openclawbench.errors import UsageError
 from openclawbench.storage.data_folder import DataFolder
 from openclawbench.workspace.settings import settings
 
 if TYPE_CHECKING:
-    from openclawbench.detect.asking import DetectorRun, RunPlan
+    from openclawbench.detect.asking import RunPlan
 
 MODEL = {"model": JUDGE["model"]}
 
@@ -57,7 +56,7 @@ def run(
             "--accept-unreadable", help="Go on however many answers in a row hold no label: they count as wrong."
         ),
     ] = False,
-    is_dry_run: Annotated[bool, typer.Option("--dry-run", help="Print calls, tokens and USD; send nothing.")] = False,
+    is_dry_run: IsDryRun = False,
     out: Out = None,
     date: Date = None,
     json_out: Json = False,
@@ -89,14 +88,14 @@ def run(
     )
     path = predictions_path(out, data, wanted.name, labels)
     if is_dry_run:
-        print_plan(plan_run(wanted, folder), wanted, json_out)
+        print_plan(plan_run(wanted, folder), json_out)
         return
     with ConsoleProgress(quiet=json_out) as progress:
         predicted, provenance = run_detector(wanted, folder, progress.asking)
     write_and_show(path, predicted, provenance | {"date": date}, labels, wanted.rules, json_out, out is not None)
 
 
-def print_plan(plan: "RunPlan", wanted: "DetectorRun", json_out: bool) -> None:
+def print_plan(plan: "RunPlan", json_out: bool) -> None:
     """What a run would ask and cost."""
     if json_out:
         print(json.dumps(asdict(plan), indent=1))

@@ -17,7 +17,7 @@ from openclawbench.cli.commands.detect.options import (
 )
 from openclawbench.cli.options import DATA, Data, Json, choices
 from openclawbench.errors import UsageError
-from openclawbench.release.labels.labels import SIDES
+from openclawbench.release.labels.places import SIDES
 from openclawbench.reports.files import as_json
 from openclawbench.storage.data_folder import DataFolder
 

@@ -10,7 +10,6 @@ from openclawbench.cli.commands.detect.options import (
     DEFAULT_CUT,
     DEFAULT_POOL,
     Cut,
-    Date,
     Pool,
     Release,
     release_of,
@@ -18,7 +17,7 @@ from openclawbench.cli.commands.detect.options import (
 from openclawbench.cli.commands.detect.results import show
 from openclawbench.cli.commands.detect.sft_export import BASELINE_LABELS
 from openclawbench.cli.commands.exam import check_date
-from openclawbench.cli.options import DATA, Data, Json
+from openclawbench.cli.options import DATA, Data, Date, Json
 from openclawbench.reports.files import as_json
 from openclawbench.storage.data_folder import DataFolder
 

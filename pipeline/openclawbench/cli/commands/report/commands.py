@@ -2,15 +2,15 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 from rich.console import Console
 
 from openclawbench.base.terminal import output, pluralize, safe, table
 from openclawbench.cli.commands.report.gap import gap
-from openclawbench.cli.commands.report.statistics import Out, statistics, write
-from openclawbench.cli.options import DATA, Data
+from openclawbench.cli.commands.report.statistics import OutputFolder, statistics, write
+from openclawbench.cli.options import DATA, Data, Json
 from openclawbench.inspect.find import rows_of
 from openclawbench.inspect.reports import table_report
 from openclawbench.reports.counting import percent
@@ -23,7 +23,6 @@ app = typer.Typer(
     help="Reports over the work tables, written to work/reports/; `statistics` and `gap` over a release.",
     no_args_is_help=True,
 )
-Json = Annotated[bool, typer.Option("--json", help="Print the whole report as JSON.")]
 app.command("statistics")(statistics)
 app.command("gap")(gap)
 
@@ -65,7 +64,7 @@ def triage(data: Data = DATA, json_out: Json = False) -> None:
 
 
 @app.command()
-def models(data: Data = DATA, out: Out = None, json_out: Json = False) -> None:
+def models(data: Data = DATA, out: OutputFolder = None, json_out: Json = False) -> None:
     """What each source model did: availability, success, latency, tokens, cost, tool use and its tier, by mode."""
     print_table_report("models", data, json_out, print_models, out)
 

@@ -13,13 +13,13 @@ from openclawbench.release.files.names import ROOT
 from openclawbench.release.release_folder import refuse_other_folder
 from openclawbench.release.settings import PublishRules
 
-Out = Annotated[Path | None, typer.Option("-o", "--output", help="Folder for the tables and pictures.")]
+OutputFolder = Annotated[Path | None, typer.Option("-o", "--output", help="Folder for the tables and pictures.")]
 SHOWN = ("all", "mode", "slice", "source_model")
 
 
 def statistics(
     release: ReleaseFolder,
-    out: Out = None,
+    out: OutputFolder = None,
     json_out: Annotated[bool, typer.Option("--json", help="Print statistics.json.")] = False,
 ) -> None:
     """T4, T5, T6, T9, T14, T31, subtypes, onsets, severity, and the gap with intervals, from the files of a release."""

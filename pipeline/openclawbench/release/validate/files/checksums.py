@@ -3,10 +3,10 @@
 import re
 from pathlib import Path
 
+from openclawbench.release.release_folder import CHECKSUMS
 from openclawbench.release.validate.findings import Findings
 from openclawbench.storage.data_folder import sha256_file
 
-NAME = "CHECKSUMS.sha256"
 LINE = re.compile(r"([0-9a-f]{64})  (.+)")
 
 
@@ -15,35 +15,33 @@ def check_checksums(root: Path, findings: Findings) -> dict[str, str]:
     digests: dict[str, str] = {}
     listed = read_list(root, findings)
     present = {path.relative_to(root).as_posix(): path for path in sorted(root.rglob("*")) if path.is_file()}
-    present.pop(NAME, None)
+    present.pop(CHECKSUMS, None)
     for name in sorted(listed.keys() - present.keys()):
-        findings.add("file_missing", name, "is listed in CHECKSUMS.sha256 but does not exist")
+        findings.add("file_missing", name, f"is listed in {CHECKSUMS} but does not exist")
     for name in sorted(present.keys() - listed.keys()):
-        findings.add("file_not_listed", name, "is not listed in CHECKSUMS.sha256")
+        findings.add("file_not_listed", name, f"is not listed in {CHECKSUMS}")
     for name in sorted(present.keys() & listed.keys()):
         findings.checked["files"] += 1
         digests[name] = sha256_file(present[name])
         if digests[name] != listed[name]:
-            findings.add(
-                "checksum", name, f"has sha256 {digests[name][:12]}…, CHECKSUMS.sha256 has {listed[name][:12]}…"
-            )
+            findings.add("checksum", name, f"has sha256 {digests[name][:12]}…, {CHECKSUMS} has {listed[name][:12]}…")
     return digests
 
 
 def read_list(root: Path, findings: Findings) -> dict[str, str]:
     """Path -> sha256 as listed in CHECKSUMS.sha256; empty if that file does not exist."""
-    path = root / NAME
+    path = root / CHECKSUMS
     if not path.is_file():
-        findings.add("file_missing", NAME, "is missing: every release has this file")
+        findings.add("file_missing", CHECKSUMS, "is missing: every release has this file")
         return {}
     listed: dict[str, str] = {}
     for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").split("\n"), start=1):
         match = LINE.fullmatch(line)
         if match is None:
             if line:
-                findings.add("checksum_list", NAME, f"{line[:80]!r} is not a sha256 and a path", number)
+                findings.add("checksum_list", CHECKSUMS, f"{line[:80]!r} is not a sha256 and a path", number)
         elif match[2] in listed:
-            findings.add("checksum_list", NAME, f"{match[2]} is listed twice", number)
+            findings.add("checksum_list", CHECKSUMS, f"{match[2]} is listed twice", number)
         else:
             listed[match[2]] = match[1]
     return listed

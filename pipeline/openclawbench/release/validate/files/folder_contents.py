@@ -43,9 +43,9 @@ from openclawbench.release.privacy.rules import PrivacyRules
 from openclawbench.release.provenance import NAME as PACKAGE
 from openclawbench.release.provenance import RULES
 from openclawbench.release.record_index import INDEX_FILE
+from openclawbench.release.release_folder import CHECKSUMS
 from openclawbench.release.settings import PublishRules
 from openclawbench.release.statistics.files import DATA, FOLDER, TEXT
-from openclawbench.release.validate.files.checksums import NAME as CHECKSUMS
 from openclawbench.release.validate.findings import Findings
 from openclawbench.rules.taxonomy import Taxonomy
 
