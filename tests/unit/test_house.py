@@ -237,7 +237,18 @@ def test_no_room_is_a_crowd() -> None:
 
 def test_the_program_starts_without_the_libraries_that_take_long_to_import() -> None:
     started = "openclawbench.cli.app, openclawbench.flow"
-    heavy = ("sklearn", "scipy", "pandas", "datasketch", "matplotlib", "numpy", "pyarrow", "openai", "aiohttp")
+    heavy = (
+        "sklearn",
+        "scipy",
+        "pandas",
+        "datasketch",
+        "matplotlib",
+        "numpy",
+        "pyarrow",
+        "openai",
+        "aiohttp",
+        "fsspec",
+    )
     asked = f"import sys, {started}; print([one for one in {heavy} if one in sys.modules])"
     found = subprocess.run([sys.executable, "-c", asked], check=True, capture_output=True, text=True, cwd=ROOT)
     assert found.stdout.strip() == "[]"

@@ -120,7 +120,7 @@ def collect(
 
     BudgetReached and CollectionStopped (exit status 3) leave everything made so far; the same call goes on from there.
     """
-    from openclawbench.collect.relay import relay  # its HTTP library takes a third of a second to load
+    from openclawbench.collect.relay import relay
     from openclawbench.collect.scripted_endpoint import scripted_endpoint
 
     if options.budget_usd is not None and not any(source.has_price for source in plan.source_models):

@@ -1,7 +1,4 @@
-"""Pictures of counts: horizontal bars, stacked bars, a heat map. The same numbers give the same bytes.
-
-matplotlib is imported inside functions: the import takes a second, which other commands should not spend.
-"""
+"""Pictures of counts: horizontal bars, stacked bars, a heat map. The same numbers give the same bytes."""
 
 import io
 import logging

@@ -130,7 +130,7 @@ def is_url(place: object) -> bool:
 @lru_cache
 def file_system(scheme: str, endpoint_url: str | None) -> Any:
     """fsspec's file system for a scheme. Raises MissingExtra if its library is not installed."""
-    import fsspec  # imports its back ends, so only when needed
+    import fsspec
 
     options: dict[str, Any] = {"use_listings_cache": False, "skip_instance_cache": True}
     if endpoint_url is not None and scheme in S3:

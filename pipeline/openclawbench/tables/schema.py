@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_
 import polars as pl
 from pydantic import BaseModel
 
-if TYPE_CHECKING:  # imported where it is used: it takes a quarter second, and a rerun without changes needs none of it
+if TYPE_CHECKING:
     import pyarrow as pa
 
 SCALARS: dict[Any, pl.DataType] = {

@@ -20,7 +20,7 @@ def reopen_questions(data: DataFolder, settings: Settings, annotation_pass: int,
         raise UsageError(f"--ask-again: {problem}. Name outcomes, separated by commas.")
     if settings.shard is not None:
         raise UsageError("--ask-again: the ledgers of all shares must be merged first. Leave --shard out.")
-    from openclawbench.judge.language_model import LanguageModelJudge  # imports asyncio and more
+    from openclawbench.judge.language_model import LanguageModelJudge
 
     with data.locked():
         merge(data.ledger)

@@ -49,7 +49,7 @@ def make_judge(
         raise UsageError(f"judge {name}: there is no such judge. Use one of: {', '.join(JUDGES)}.")
     if not model or ledger is None:
         raise UsageError(f"judge {name}: which model? Name it with --model.")
-    from openclawbench.judge.language_model import LanguageModelJudge  # imports asyncio and more
+    from openclawbench.judge.language_model import LanguageModelJudge
 
     rules = AskingRules.load()
     asking = None if report is None else make_asking(model, settings or AskingSettings(), rules, report, batch, runs)

@@ -16,7 +16,7 @@ def calls(ledger: Path, judge: Judge, request_sha256: str) -> list[Row]:
     """One row for each answered call, a corrective one last; empty for an embedded judge or without a ledger."""
     if judge.embedded:
         return []
-    from openclawbench.judge.language_model import LanguageModelJudge  # imports asyncio and more
+    from openclawbench.judge.language_model import LanguageModelJudge
 
     if not isinstance(judge, LanguageModelJudge) or not (ledger / NAME).exists():
         return []

@@ -22,7 +22,7 @@ class OpenaiTransport:
         self.secrets = endpoint.secrets(rules)
 
     async def __aenter__(self) -> Self:
-        import openai  # two seconds of a processor: not before it is needed
+        import openai
 
         self.openai = openai
         times = self.rules.connection

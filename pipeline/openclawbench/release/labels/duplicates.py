@@ -17,7 +17,7 @@ from openclawbench.release.labels.sketches import matrix_of
 from openclawbench.rules.release import Duplicates, ReleaseRules
 from openclawbench.runtime.stage import stage
 
-if TYPE_CHECKING:  # imported where it is used: most commands do not need it
+if TYPE_CHECKING:
     import numpy as np
 
     Numbers = np.ndarray[Any, np.dtype[Any]]

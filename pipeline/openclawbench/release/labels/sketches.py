@@ -9,7 +9,7 @@ from openclawbench.rules.release import Duplicates
 from openclawbench.runtime.stage import PARTITIONS
 from openclawbench.tables.record import TRAJECTORY_KEY
 
-if TYPE_CHECKING:  # imported where it is used: most commands do not need it
+if TYPE_CHECKING:
     import numpy as np
 
     Numbers = np.ndarray[Any, np.dtype[Any]]
@@ -73,7 +73,7 @@ def mixed(matrix: "Numbers", seed: int = 0) -> "Numbers":
 @cache
 def bands(similarity: float, permutations: int, miss_weight: float) -> tuple[int, int]:
     """Number of bands, and rows per band, by the weight of missed duplicates (datasketch)."""
-    from datasketch import MinHashLSH  # takes a second, and most commands do not need it
+    from datasketch import MinHashLSH
 
     index = MinHashLSH(similarity, permutations, weights=(1 - miss_weight, miss_weight))
     return index.b, index.r

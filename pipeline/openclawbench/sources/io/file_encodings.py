@@ -27,7 +27,7 @@ def decompressed(data: bytes) -> bytes:
     if not is_packed(data):
         return data
     kind = next(name for magic, name in MAGIC.items() if data.startswith(magic))
-    import pyarrow as pa  # takes a quarter of a second, which most commands can do without
+    import pyarrow as pa
 
     try:
         with pa.CompressedInputStream(pa.BufferReader(data), kind) as stream:

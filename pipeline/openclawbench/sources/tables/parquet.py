@@ -61,7 +61,7 @@ class ParquetTable(SessionTable):
 
 def open_parquet(source: Path | bytes) -> "pq.ParquetFile":
     """A Parquet file by its path or its bytes. Raises BrokenPacking if it cannot be read."""
-    import pyarrow as pa  # takes a quarter of a second, which most commands can do without
+    import pyarrow as pa
     import pyarrow.parquet as pq
 
     try:

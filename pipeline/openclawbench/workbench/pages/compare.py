@@ -1,7 +1,4 @@
-"""Pages that put two things side by side: judges, releases, rules; and the reports as tables.
-
-What they compute with is imported when a page is asked for: it takes longer than the workbench takes to start.
-"""
+"""Pages that put two things side by side: judges, releases, rules; and the reports as tables."""
 
 import tempfile
 from collections.abc import Iterator
