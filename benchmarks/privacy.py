@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from openclawbench.base.terminal import safe
-from openclawbench.release.privacy.detect import Detector
+from openclawbench.release.privacy.finder import PrivacyFinder
 from openclawbench.release.privacy.rules import PrivacyRules
 from openclawbench.release.privacy.scan import excerpt, texts_of
 
@@ -26,7 +26,7 @@ class Alarm(NamedTuple):
     excerpt: str
 
 
-def alarms(folder: Path, detector: Detector) -> Iterator[Alarm]:
+def alarms(folder: Path, detector: PrivacyFinder) -> Iterator[Alarm]:
     """Every find in the texts of the JSON and JSONL files below a folder. Lines that are not valid JSON are searched as
     they are."""
     for path in sorted(file for file in folder.rglob("*") if file.suffix in SUFFIXES and file.is_file()):
@@ -50,7 +50,7 @@ def texts(path: Path) -> Iterator[str]:
 
 def print_alarms(console: Console, folder: Path, shown: int) -> None:
     """A row a kind: group, kind, finds, distinct excerpts, files; then the first distinct excerpts of each."""
-    all_alarms = list(alarms(folder, Detector(PrivacyRules.load())))
+    all_alarms = list(alarms(folder, PrivacyFinder(PrivacyRules.load())))
     table = Table("group", "kind", "finds", "distinct", "files", title=safe(str(folder)))
     for (group, kind), finds in sorted(Counter((alarm.group, alarm.kind) for alarm in all_alarms).items()):
         own = [alarm for alarm in all_alarms if (alarm.group, alarm.kind) == (group, kind)]

@@ -23,7 +23,7 @@ from openclawbench.release.files.parquet import TABLES, arrow_schema, shard_name
 from openclawbench.release.files.table_writer import typed_file
 from openclawbench.release.input_files import INPUTS_TABLE
 from openclawbench.release.labels.labels import CUTS, HOLD_OUT, PART_STATUSES, POOL_FILE, SIDES, as_json, part_file
-from openclawbench.release.privacy.detect import Detector
+from openclawbench.release.privacy.finder import PrivacyFinder
 from openclawbench.release.privacy.rules import PrivacyRules
 from openclawbench.release.provenance import NAME as PACKAGE
 from openclawbench.release.provenance import resources
@@ -171,7 +171,7 @@ def reseal(root: Path, last: Callable[[], object] | None = None) -> None:
     (root / PACKAGE).write_bytes(as_json(package))
     try:
         privacy = PrivacyRules.checked(json.loads((root / "privacy.json").read_text()), root / "privacy.json")
-        scans = [scan_model(root, model, Detector(privacy)) for model in models_of(root)]
+        scans = [scan_model(root, model, PrivacyFinder(privacy)) for model in models_of(root)]
         text = check_released_text(root, scans, privacy, Findings()).table()
         for name, content in described(root, digests_of(root), text, settings(root)).items():
             (root / name).write_bytes(content)

@@ -12,7 +12,7 @@ from normalizing import RULES, SAMPLES, raw_row
 
 import openclawbench.intake.file_scanner
 import openclawbench.intake.raw_folder
-import openclawbench.sources.io.packed_steps
+import openclawbench.sources.io.step_spool
 import openclawbench.tables.bytes_column
 from openclawbench.construct.normalize.normalize import normalize
 from openclawbench.intake.intake import take_in
@@ -51,7 +51,7 @@ def everything_is_long(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     monkeypatch.setattr(
         openclawbench.tables.bytes_column, "LARGE_BYTES", 13
     )  # arrow keeps no shorter value in a buffer of its own
-    monkeypatch.setattr(openclawbench.sources.io.packed_steps, "AT_ONCE", 1)
+    monkeypatch.setattr(openclawbench.sources.io.step_spool, "AT_ONCE", 1)
     monkeypatch.setattr(OpenClaw, "parse_long", noted)
     return read
 

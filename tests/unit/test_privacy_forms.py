@@ -17,7 +17,7 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 
-from openclawbench.release.privacy.detect import Detector, Hit, blanked, may_hit
+from openclawbench.release.privacy.finder import Hit, PrivacyFinder, blanked, may_hit
 from openclawbench.release.privacy.rules import ACTIONS, GROUPS, PrivacyRules, Rule
 
 FORMS = tomllib.loads((Path(__file__).parent / "privacy_forms.toml").read_text(encoding="utf-8"))
@@ -45,20 +45,20 @@ def filled(form: dict[str, Any]) -> str:
 
 
 @cache
-def detector() -> Detector:
-    return Detector(PrivacyRules.load())
+def privacy_finder() -> PrivacyFinder:
+    return PrivacyFinder(PrivacyRules.load())
 
 
 def outcome(hits: list[Hit]) -> str:
     """What the strictest find does to a release."""
-    actions = {detector().rules.actions[hit.group] for hit in hits}
+    actions = {privacy_finder().rules.actions[hit.group] for hit in hits}
     return next((action for action in ACTIONS if action in actions), "pass")
 
 
 @pytest.mark.parametrize("form", EVERY, ids=lambda form: form["name"])
 def test_each_form_has_its_outcome(form: dict[str, Any]) -> None:
     text = filled(form)
-    hits = detector().hits(text)
+    hits = privacy_finder().hits(text)
     assert outcome(hits) == form["expect"], (text, hits)
     assert form["expect"] != "pass" or form["why"]
 
@@ -69,10 +69,10 @@ def test_the_quick_look_misses_nothing(form: dict[str, Any]) -> None:
     text = filled(form)
     for line in (json.dumps({"text": text}), json.dumps({"text": json.dumps({"inner": text})})):
         inner = next(iter(json.loads(line).values()))
-        hits = detector().hits(inner)
-        looks = detector().worth_a_look(pl.Series([line]))
-        suspects = detector().suspects([0, 0], ["of no interest", inner], looks)
-        assert detector().hits(inner, dict(suspects).get(1, [])) == hits, line
+        hits = privacy_finder().hits(inner)
+        looks = privacy_finder().worth_a_look(pl.Series([line]))
+        suspects = privacy_finder().suspects([0, 0], ["of no interest", inner], looks)
+        assert privacy_finder().hits(inner, dict(suspects).get(1, [])) == hits, line
 
 
 def test_there_are_as_many_forms_as_the_documents_say() -> None:
@@ -92,8 +92,8 @@ def test_of_overlapping_finds_the_stricter_counts(one: str, other: str, spans: A
     """Each pair of groups, under every pair of actions, in each way to overlap."""
     for first, second in product(ACTIONS, ACTIONS):
         chosen = {f"on_{one}": first} | ({f"on_{other}": second} if other != one else {})
-        rules = detector().rules.model_copy(update=chosen)
-        judged = Detector.__new__(Detector)
+        rules = privacy_finder().rules.model_copy(update=chosen)
+        judged = PrivacyFinder.__new__(PrivacyFinder)
         judged.rules = rules
         hits = [Hit(*spans[0], "a", one, 0), Hit(*spans[1], "b", other, 0)]
         (kept,) = judged.strictest(hits)
@@ -108,12 +108,12 @@ def test_every_pair_of_forms_in_one_text_keeps_the_stricter_outcome() -> None:
     known = [(form, filled(form)) for form in EVERY if form["expect"] != "pass"]
     for (form, text), (other, beside) in product(known, known):
         expected = min((form["expect"], other["expect"]), key=ACTIONS.index)
-        assert outcome(detector().hits(f"{text} {beside}")) == expected, (form["name"], other["name"])
+        assert outcome(privacy_finder().hits(f"{text} {beside}")) == expected, (form["name"], other["name"])
 
 
 def test_an_address_around_a_password_is_a_key() -> None:
     text = "db is postgres://app:hunter2secret@db.corp.net:5432/app, ask ada@corp.net"
-    assert [(hit.group, text[hit.start : hit.end]) for hit in detector().hits(text)] == [
+    assert [(hit.group, text[hit.start : hit.end]) for hit in privacy_finder().hits(text)] == [
         ("key", "hunter2secret"),
         ("email", "ada@corp.net"),
     ]
@@ -122,14 +122,14 @@ def test_an_address_around_a_password_is_a_key() -> None:
 def test_a_find_across_a_line_break_reaches_over_it() -> None:
     token = "ghp_" + "aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1dE3fG5"
     text = f"first line\nkey {token[:20]}\r\n{token[20:]}\nlast"
-    (hit,) = detector().hits(text)
+    (hit,) = privacy_finder().hits(text)
     assert text[hit.start : hit.end] == f"{token[:20]}\r\n{token[20:]}"
     assert (hit.kind, hit.shown) == ("github_token", 4)
 
 
 def test_finds_are_in_order_and_apart() -> None:
     for form, other in product(EVERY[::3], EVERY[::4]):
-        hits = detector().hits(f"{filled(form)}{filled(other)}")
+        hits = privacy_finder().hits(f"{filled(form)}{filled(other)}")
         assert all(first.end <= second.start for first, second in pairwise(hits))
 
 
@@ -194,7 +194,7 @@ NEAR = {
 def test_a_filter_passes_whatever_its_pattern_matches(kind: str, data: st.DataObject) -> None:
     text = data.draw(NEAR[kind])
     plain = blanked(text)
-    for finder in detector().finders:
+    for finder in privacy_finder().finders:
         if finder.rule.kind == kind and finder.pattern and finder.pattern.search(plain):
             assert finder.may_hit(plain), text
             for line in (plain, json.dumps({"text": text}), json.dumps({"text": text}, ensure_ascii=False)):
@@ -217,14 +217,14 @@ FOLDERS = st.lists(
 @settings(max_examples=2000, deadline=None)
 @given(text=FOLDERS)
 def test_a_text_with_a_name_of_a_home_folder_is_looked_at_whatever_stands_around_it(text: str) -> None:
-    (finder,) = (finder for finder in detector().finders if finder.rule.kind == "home_folder")
+    (finder,) = (finder for finder in privacy_finder().finders if finder.rule.kind == "home_folder")
     found = bool(list(finder.hits(blanked(text))))
     lines = [blanked(text), json.dumps({"text": text}), json.dumps({"text": text}, ensure_ascii=False)]
     assert [look for look in finder.may_hit_each(pl.Series(lines)) if found] == [True] * len(lines) * found
 
 
 def test_a_text_whose_home_folders_all_are_allowed_is_passed_over() -> None:
-    (finder,) = (finder for finder in detector().finders if finder.rule.kind == "home_folder")
+    (finder,) = (finder for finder in privacy_finder().finders if finder.rule.kind == "home_folder")
     texts = ["/home/user/a /Users/node/b", "nothing", "/home/user/a /home/maria/b", "C:\\Users\\root", "C:\\Users\\eva"]
     assert finder.may_hit_each(pl.Series(texts)).to_list() == [False, False, True, False, True]
 
@@ -244,5 +244,5 @@ def test_values_that_cannot_be_tried_alone_are_refused(values: list[str], more: 
 def test_a_key_in_json_inside_a_command_is_found() -> None:
     secret = "a1b2c3d4e5f6a7b8" + "c9d0a1b2c3d4e5f6"
     text = f'curl -d "{{\\"api_key\\":\\"{secret}\\"}}" https://host'
-    (hit,) = detector().hits(text)
+    (hit,) = privacy_finder().hits(text)
     assert (hit.kind, text[hit.start : hit.end]) == ("named_secret", secret)

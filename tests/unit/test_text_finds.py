@@ -11,7 +11,7 @@ from test_privacy_forms import EVERY, filled
 from openclawbench.base.canonical_json import canonical_json
 from openclawbench.records.release import ReleaseLine
 from openclawbench.release.privacy import scan
-from openclawbench.release.privacy.detect import Detector
+from openclawbench.release.privacy.finder import PrivacyFinder
 from openclawbench.release.privacy.publishing import Redaction, Row, Scanned
 from openclawbench.release.privacy.rules import PrivacyRules
 from openclawbench.release.privacy.scan import finds_in, finds_of, texts_of
@@ -20,7 +20,7 @@ from openclawbench.tables.record import TRAJECTORY_KEY
 from openclawbench.tables.schema import schema
 
 RULES = PrivacyRules.load()
-DETECTOR = Detector(RULES)
+PRIVACY_FINDER = PrivacyFinder(RULES)
 BODY = "MIIEpAIBAAKCAQEA0Z3VS5JJcds3xfn/ygWyF8PbnGy0AHB7MaLIFVHvuqk2jpWn"
 # Put together here, so that no scanner of this repository takes them for keys.
 SECRETS = {
@@ -65,21 +65,21 @@ def line(text: Any) -> dict[str, Any]:
 
 
 def kinds(text: str) -> list[str]:
-    return [hit.kind for hit in DETECTOR.hits(text)]
+    return [hit.kind for hit in PRIVACY_FINDER.hits(text)]
 
 
 @pytest.mark.parametrize("kind", SECRETS)
 def test_each_kind_is_found_as_a_whole_wherever_it_stands(kind: str) -> None:
     secret = SECRETS[kind]
     for text in (secret, f"before {secret} after", json.dumps({"command": f"run\n{secret}\n"})):
-        (hit,) = DETECTOR.hits(text)
+        (hit,) = PRIVACY_FINDER.hits(text)
         assert hit.kind == kind
         assert text[hit.start : hit.end] not in ("", "ghp")
 
 
 def test_every_kind_of_the_rules_is_tested() -> None:
     """Here, or in a form whose outcome is told (test_privacy_forms.py)."""
-    told = {hit.kind for form in EVERY for hit in DETECTOR.hits(filled(form))}
+    told = {hit.kind for form in EVERY for hit in PRIVACY_FINDER.hits(filled(form))}
     assert {rule.kind for rule in RULES.rule} == told | set(SECRETS)
 
 
@@ -89,7 +89,7 @@ def test_the_quick_look_passes_over_no_line_with_a_find(kind: str, written: Any)
     frame = pl.DataFrame(
         {"line": [canonical_json(line(written({"say": SECRETS[kind]} if written is not str else SECRETS[kind])))]}
     )
-    assert DETECTOR.worth_a_look(frame["line"]).select(pl.any_horizontal(pl.all())).to_series().sum() == 1
+    assert PRIVACY_FINDER.worth_a_look(frame["line"]).select(pl.any_horizontal(pl.all())).to_series().sum() == 1
 
 
 @pytest.mark.parametrize("text", NONE)
@@ -99,7 +99,7 @@ def test_what_is_no_secret_is_no_find(text: str) -> None:
 
 def test_a_find_says_where_and_shows_nothing() -> None:
     token, other = SECRETS["github_token"], SECRETS["slack_token"]
-    (first, second) = finds_in(line(f"export A={token} B={other}"), DETECTOR, "f.jsonl", 7)
+    (first, second) = finds_in(line(f"export A={token} B={other}"), PRIVACY_FINDER, "f.jsonl", 7)
     assert first[:8] == ("f.jsonl", 7, "m", "t", 1, "steps[0].action_text", "key", "github_token")
     assert first.excerpt == "export A=ghp_…(40 characters) B=…(43 characters)"
     assert second.excerpt == "ghp_…(40 characters) B=…(43 characters)"
@@ -165,13 +165,13 @@ def test_finds_in_names_and_in_texts_block_apart(tmp_path: Path) -> None:
 def test_a_line_that_is_no_record_is_searched_all_the_same() -> None:
     broken = [f'{{"a":"{SECRETS["email"]}', f'["{SECRETS["email"]}"]', f'"{SECRETS["email"]}"']
     frame = pl.DataFrame({"line": broken, "file": "f", "number": [1, 2, 3]})
-    assert [find.line for find in finds_of(frame, DETECTOR)] == [1, 2, 3]
+    assert [find.line for find in finds_of(frame, PRIVACY_FINDER)] == [1, 2, 3]
 
 
 def test_half_a_character_in_a_text_does_not_end_the_search() -> None:
     text = json.dumps({"source_model": "m", "trajectory_id": "t", "text": f"\ud83d mail {SECRETS['email']}"})
     table = pl.DataFrame({"line": [text], "file": ["f"], "number": [1]})
-    assert [(find.kind, find.excerpt) for find in finds_of(table, DETECTOR)] == [
+    assert [(find.kind, find.excerpt) for find in finds_of(table, PRIVACY_FINDER)] == [
         ("email", f"? mail …({len(SECRETS['email'])} characters)")
     ]
 
@@ -179,11 +179,11 @@ def test_half_a_character_in_a_text_does_not_end_the_search() -> None:
 def test_long_lines_are_searched_few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     texts = [json.dumps(line(f"{number} {SECRETS['email']}")) for number in range(7)]
     table = pl.DataFrame({"line": texts, "file": "f", "number": range(7)})
-    whole, heights = [*finds_of(table, DETECTOR)], list[int]()
-    search = DETECTOR.worth_a_look
+    whole, heights = [*finds_of(table, PRIVACY_FINDER)], list[int]()
+    search = PRIVACY_FINDER.worth_a_look
     monkeypatch.setattr(scan, "BYTES_AT_ONCE", 3 * len(texts[0]))
-    monkeypatch.setattr(DETECTOR, "worth_a_look", lambda lines: heights.append(len(lines)) or search(lines))
-    assert [*finds_of(table, DETECTOR)] == whole
+    monkeypatch.setattr(PRIVACY_FINDER, "worth_a_look", lambda lines: heights.append(len(lines)) or search(lines))
+    assert [*finds_of(table, PRIVACY_FINDER)] == whole
     assert [find.line for find in whole] == [*range(7)]
     assert heights == [3, 3, 1]
-    assert [*finds_of(table.clear(), DETECTOR)] == []
+    assert [*finds_of(table.clear(), PRIVACY_FINDER)] == []

@@ -14,7 +14,7 @@ from openclawbench.collect.plan import Plan, PlannedSession, secret_of
 from openclawbench.collect.recorded_session import bfcl_result, read_session
 from openclawbench.collect.serve import CALLS
 from openclawbench.errors import UnreadableInput
-from openclawbench.release.privacy.detect import Detector
+from openclawbench.release.privacy.finder import PrivacyFinder
 from openclawbench.release.privacy.rules import PrivacyRules
 from openclawbench.release.privacy.scan import texts_of
 from openclawbench.storage.data_folder import write_atomic
@@ -51,7 +51,7 @@ def convert(collection: Collection, plan: Plan, raw: Path, oracle: Path, keys: M
     """
     rows = list(collection.rows())
     ended = last_rows(rows)
-    converted, detector = Converted(), Detector(PrivacyRules.load())
+    converted, privacy_finder = Converted(), PrivacyFinder(PrivacyRules.load())
     manifest: list[dict[str, Any]] = []
     provenance: list[dict[str, Any]] = []
     results: dict[tuple[Path, str, str], list[dict[str, Any]]] = defaultdict(list)
@@ -72,7 +72,7 @@ def convert(collection: Collection, plan: Plan, raw: Path, oracle: Path, keys: M
             continue
         if content is not None:
             assert row.session is not None
-            converted.notes += key_notes(row, content + b"\n" + calls, detector)
+            converted.notes += key_notes(row, content + b"\n" + calls, privacy_finder)
             write_atomic(raw / row.source_model / f"{row.session}.jsonl", [content])
             manifest.append(manifest_row(row))
             provenance.append(row.model_dump())
@@ -95,7 +95,7 @@ def convert(collection: Collection, plan: Plan, raw: Path, oracle: Path, keys: M
     return converted
 
 
-def key_notes(row: CollectedSession, content: bytes, detector: Detector) -> Iterator[str]:
+def key_notes(row: CollectedSession, content: bytes, privacy_finder: PrivacyFinder) -> Iterator[str]:
     """A sentence for the first text of a session that looks like a key."""
     for number, line in enumerate(content.splitlines(), 1):
         try:
@@ -103,7 +103,7 @@ def key_notes(row: CollectedSession, content: bytes, detector: Detector) -> Iter
         except (ValueError, RecursionError):
             value = {"line": line.decode("utf-8", "replace")}
         for _, _, text in texts_of(value):
-            for hit in detector.hits(text):
+            for hit in privacy_finder.hits(text):
                 if hit.group == "key":
                     yield (
                         f"{row.source_model}/{row.session}: line {number}: holds what looks like a key ({hit.kind}). "

@@ -19,7 +19,7 @@ class Costs(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Forecast:
+class CostForecast:
     """Of sessions of one source model and category. `basis`: `measured`, on sessions of that category, `similar`, on
     sessions of that source model with as many user turns (one or several), null where neither was collected: then
     `costs` is null, too."""
@@ -47,21 +47,21 @@ class Measured:
             self.counts[source_model, kind] += 1
 
     def average(self, source_model: str, subset: str) -> tuple[str | None, Costs | None]:
-        """(basis, average of a session), as Forecast has them."""
+        """(basis, average of a session), as CostForecast has them."""
         for basis, kind in (("measured", subset), ("similar", kind_of(subset))):
             if count := self.counts.get((source_model, kind)):
                 return basis, Costs(*(amount / count for amount in self.sums[source_model, kind]))
         return None, None
 
-    def forecasts(self, left: Mapping[tuple[str, str], int]) -> list[Forecast]:
+    def forecasts(self, left: Mapping[tuple[str, str], int]) -> list[CostForecast]:
         """A row for each source model and category that has sessions left, as `counted` gives them."""
         return [self.forecast(*pair, count) for pair, count in left.items() if count]
 
-    def forecast(self, source_model: str, subset: str, left: int) -> Forecast:
+    def forecast(self, source_model: str, subset: str, left: int) -> CostForecast:
         """The forecast of this many sessions together."""
         basis, average = self.average(source_model, subset)
         costs = None if average is None else Costs(*(amount * left for amount in average))
-        return Forecast(source_model, subset, left, self.counts.get((source_model, subset), 0), basis, costs)
+        return CostForecast(source_model, subset, left, self.counts.get((source_model, subset), 0), basis, costs)
 
 
 def counted(sessions: Iterable[PlannedSession]) -> Counter[tuple[str, str]]:
@@ -74,7 +74,7 @@ def kind_of(subset: str) -> str:
     return "several turns" if subset.startswith(MULTI_TURN) else "one turn"
 
 
-def totals(forecasts: list[Forecast], concurrency: int) -> dict[str, Any]:
+def totals(forecasts: list[CostForecast], concurrency: int) -> dict[str, Any]:
     """left, hours, tokens, usd, not_reckoned: how many sessions the amounts do not cover. The amounts are null if they
     cover none."""
     covered = [forecast.costs for forecast in forecasts if forecast.costs is not None]

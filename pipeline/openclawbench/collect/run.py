@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from openclawbench.base.terminal import flat
 from openclawbench.collect.collection import CollectedSession, Collection, last_rows
-from openclawbench.collect.forecast import Forecast, Measured, counted, totals
+from openclawbench.collect.forecast import CostForecast, Measured, counted, totals
 from openclawbench.collect.openclaw import OpenClaw
 from openclawbench.collect.plan import SCRIPTED, Plan, PlannedSession, SourceModel
 from openclawbench.collect.serve import CALLS
@@ -313,7 +313,7 @@ def cost_usd(source: SourceModel, tokens_in: float, tokens_cached: float, tokens
     return (fresh * source.price_in + tokens_cached * source.price_cached + tokens_out * source.price_out) / 1e6
 
 
-def forecasts_of(collection: Collection, plan: Plan) -> list[Forecast]:
+def forecasts_of(collection: Collection, plan: Plan) -> list[CostForecast]:
     """What each source model and category that is left will take. Rows of a session that the infrastructure ended, and
     that was made again, do not count."""
     ended = collection.ended()

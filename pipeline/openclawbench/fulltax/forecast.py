@@ -22,7 +22,7 @@ from openclawbench.rules.repairs import RepairRules
 NO_LANGUAGES: dict[str, Any] = {"languages": [], "language_counts": dict.fromkeys(LanguageCounts.model_fields, 0)}
 
 
-class Forecast:
+class FollowUpForecaster:
     """Continues from a question, one trajectory after the other."""
 
     def __init__(self) -> None:

@@ -114,7 +114,7 @@ def own_ancestors(parents: dict[tuple[str, str], str]) -> set[tuple[str, str]]:
 def trajectory_names(entries: Iterable[RawEntry], wanted: set[Key]) -> dict[Key, str]:
     """Trajectory id by (source model, identity), as normalize gives it, of sessions with an id and of those `wanted`:
     of copies under several names the longest names it. Left out if the files would have to be read for that: a
-    packed file among them hides its length."""
+    compressed file among them hides its length."""
     groups: dict[tuple[str, str], list[RawEntry]] = defaultdict(list)
     for entry in entries:
         if entry.session_id is not None or (entry.source_model, entry.identity) in wanted:
@@ -124,8 +124,8 @@ def trajectory_names(entries: Iterable[RawEntry], wanted: set[Key]) -> dict[Key,
         first = group[0]
         if len(group) > 1:  # rare: the order is not computed for every session
             first = min(group, key=lambda entry: (-entry.size, *copy_order(entry.path, entry.member, entry.session_id)))
-        packed = any(entry.path.endswith(PACKED) for entry in group)
-        if not packed or len({entry_name(entry) for entry in group}) == 1:
+        any_compressed = any(entry.path.endswith(PACKED) for entry in group)
+        if not any_compressed or len({entry_name(entry) for entry in group}) == 1:
             names[key] = f"{entry_name(first)}.{identity_digits(first.identity)}"
     return names
 

@@ -9,7 +9,7 @@ from mmap import mmap
 from pathlib import Path
 
 from openclawbench.sources.identification import HEAD_BYTES, FileFormat, identify_long
-from openclawbench.sources.io.file_encodings import MAGIC_BYTES, BrokenPacking, decompressed, is_packed
+from openclawbench.sources.io.file_encodings import MAGIC_BYTES, BrokenCompression, decompressed, is_compressed
 from openclawbench.sources.io.mmap_files import chunks, mapped
 from openclawbench.sources.openclaw.session_index import is_index
 from openclawbench.sources.openclaw.sqlite_store import MAGIC
@@ -129,7 +129,7 @@ def whole_content(path: str) -> tuple[bytes | mmap, Stamp]:
     try:
         size = os.fstat(handle).st_size
         content: bytes | mmap | None = None
-        if size >= LARGE_BYTES and not is_packed(os.pread(handle, MAGIC_BYTES, 0)):
+        if size >= LARGE_BYTES and not is_compressed(os.pread(handle, MAGIC_BYTES, 0)):
             content = mapped(handle, size)
         if content is None:
             content = decompressed(all_bytes(handle, size))
@@ -149,6 +149,6 @@ def all_bytes(handle: int, size: int) -> bytes:
 
 def reason_of(error: OSError | ValueError) -> str:
     """Why a file cannot be read, in a few words; of broken compressed data also what to do."""
-    if isinstance(error, BrokenPacking):
+    if isinstance(error, BrokenCompression):
         return f"{error}. Put the file back whole, or remove it."
     return (error.strerror if isinstance(error, OSError) else None) or str(error) or type(error).__name__

@@ -86,7 +86,7 @@ class Copy:
 
 
 def run_manifest_at(data: DataFolder, raw: Raw, name: str) -> list[Path]:
-    """The run manifest, plain and packed, as files to open; empty if there is none. Out of object storage it is
+    """The run manifest, plain and compressed, as files to open; empty if there is none. Out of object storage it is
     copied to work/."""
     variants = packed_variants(name)
     if not isinstance(raw, ObjectStore):

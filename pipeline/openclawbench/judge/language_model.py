@@ -16,7 +16,7 @@ from openclawbench.base.gc_control import gc_reduced
 from openclawbench.errors import EndpointFailing, MissingAnswer, OpenClawBenchError
 from openclawbench.judge.client.batch_run import BatchRun, open_requests
 from openclawbench.judge.client.budget import Budget
-from openclawbench.judge.client.engine import REFUSED, Engine, QuestionTask
+from openclawbench.judge.client.engine import REFUSED, QuestionRunner, QuestionTask
 from openclawbench.judge.client.interrupt import InterruptHandler
 from openclawbench.judge.client.progress import JudgeProgress
 from openclawbench.judge.client.rate_limit import RateLimits
@@ -231,7 +231,7 @@ class LanguageModelJudge:
         limits = RateLimits(asking.rpm, asking.tpm, self.rules.limits, longest, runs=asking.runs)
         slots = asking.concurrency
         async with asking.transport(endpoint, slots, self.rules) as transport:
-            engine = Engine(
+            engine = QuestionRunner(
                 ledger, transport, endpoint, price, budget, limits, slots, self.rules, self.plain.text, tally
             )
             with InterruptHandler(engine.halt):

@@ -15,7 +15,7 @@ import msgspec
 from openclawbench.rules.normalize import NormalizeRules
 from openclawbench.sources.io.json_ranges import element_ranges
 from openclawbench.sources.io.jsonl import Fault, RawFile, RawLine, read_lines, readable
-from openclawbench.sources.io.packed_steps import PackedSteps
+from openclawbench.sources.io.step_spool import SpooledSteps
 
 # Keys of contexts: what tells a session from another of equal bytes, by what lies beside it; paths of the files that it
 # names as sessions of its sub-agents; identity of the session that it lies inside.
@@ -111,7 +111,7 @@ class ParsedSession:
     escaped_fields: list[str] = field(default_factory=list)
     unknown_blocks: Counter[str] = field(default_factory=Counter)
     steps: list[dict[str, Any]] = field(default_factory=list)
-    packed_steps: PackedSteps | None = None  # all steps of a very long session; `steps` is empty then
+    spooled_steps: SpooledSteps | None = None  # all steps of a very long session; `steps` is empty then
     user_turns: list[dict[str, Any]] = field(default_factory=list)
     abandoned_steps: list[dict[str, Any]] = field(default_factory=list)
     run: dict[str, Any] = field(default_factory=dict)  # RunSummary

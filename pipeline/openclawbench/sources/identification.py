@@ -13,7 +13,7 @@ import msgspec
 
 from openclawbench.sources.adapter_calls import AdapterFailure, call_hook
 from openclawbench.sources.base import Source
-from openclawbench.sources.io.file_encodings import is_packed
+from openclawbench.sources.io.file_encodings import is_compressed
 from openclawbench.sources.io.jsonl import BOM, escape_invalid_bytes, escape_surrogates, is_utf8, pieces
 from openclawbench.sources.openclaw.session_index import is_index
 from openclawbench.sources.openclaw.sqlite_store import MAGIC
@@ -64,7 +64,7 @@ def identify_long(path: str, head: bytes, size: int) -> FileFormat | None:
     """What a very large file is that begins with `head`, where that says enough: its adapter reads long sessions, or no
     adapter claims it whatever follows. None if the whole file has to be looked at."""
     begins = head.removeprefix(BOM).lstrip()[:1]
-    if is_packed(head) or head.startswith(MAGIC) or not begins:
+    if is_compressed(head) or head.startswith(MAGIC) or not begins:
         return None
     has_line, may_be_json = b"\n" in head, begins in (b"{", b"[")
     if not has_line and may_be_json and not is_index(path):

@@ -8,8 +8,8 @@ from markupsafe import Markup
 
 from openclawbench.errors import ReleaseBlocked
 from openclawbench.inspect.blind import blind_trajectory
-from openclawbench.release.privacy.detect import Detector
-from openclawbench.release.privacy.redact import Line, Redactor
+from openclawbench.release.privacy.finder import PrivacyFinder
+from openclawbench.release.privacy.redact import RedactableLine, Redactor
 from openclawbench.release.privacy.rules import PrivacyRules
 from openclawbench.release.privacy.scan import texts_of
 from openclawbench.version import __version__
@@ -57,14 +57,16 @@ def sha256(text: str) -> str:
 def masked(value: Row, name: str) -> Row:
     """The value with what a release would redact replaced by the marker. ReleaseBlocked for what a release refuses."""
     rules = PrivacyRules.load()
-    detector = Detector(rules)
+    privacy_finder = PrivacyFinder(rules)
     blocked = rules.groups("block")
     for place, _, text in texts_of(value):
-        for hit in detector.hits(text):
+        for hit in privacy_finder.hits(text):
             if hit.group in blocked:
                 raise ReleaseBlocked(
                     f"{name}: {place} holds a {hit.kind}, which is not exported. Set on_{hit.group} in privacy.toml to "
                     "redact, or remove it from the raw session."
                 )
-    changed: Row = Redactor([Line(value, False)], detector, rules.groups("redact"), rules.marker).line(value)
+    changed: Row = Redactor([RedactableLine(value, False)], privacy_finder, rules.groups("redact"), rules.marker).line(
+        value
+    )
     return changed

@@ -13,7 +13,7 @@ from openclawbench.errors import OpenClawBenchError
 
 FAULTS = (OpenClawBenchError, OSError, ValueError, LookupError, TypeError, ArithmeticError, pl.exceptions.PolarsError)
 KEPT = 20  # jobs that ended
-Step = tuple[int, int, Any]  # done, of how many, the result so far
+JobStep = tuple[int, int, Any]  # done, of how many, the result so far
 
 
 @dataclass
@@ -31,7 +31,7 @@ class Job:
     ended: bool = False
     stopping: threading.Event = field(default_factory=threading.Event)
 
-    def work(self, steps: Callable[[], Iterator[Step]]) -> None:
+    def work(self, steps: Callable[[], Iterator[JobStep]]) -> None:
         """Carry it out."""
         try:
             for self.done, self.total, self.result in steps():
@@ -50,7 +50,7 @@ class Jobs:
     def __init__(self) -> None:
         self.jobs: dict[str, Job] = {}
 
-    def start(self, title: str, owner: str, asked: dict[str, str], steps: Callable[[], Iterator[Step]]) -> Job:
+    def start(self, title: str, owner: str, asked: dict[str, str], steps: Callable[[], Iterator[JobStep]]) -> Job:
         """Begin a job."""
         for name in [name for name, job in self.jobs.items() if job.ended][:-KEPT]:
             del self.jobs[name]

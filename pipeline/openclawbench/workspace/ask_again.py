@@ -7,7 +7,7 @@ from openclawbench.judge.ledger.merge_shards import merge
 from openclawbench.rules.loading.validation import none_of
 from openclawbench.storage.data_folder import DataFolder
 from openclawbench.workspace.settings import Settings
-from openclawbench.workspace.shares import JudgeBudget
+from openclawbench.workspace.shares import AskingResources
 from openclawbench.workspace.update import first_judge, second_judge
 
 
@@ -24,7 +24,7 @@ def reopen_questions(data: DataFolder, settings: Settings, annotation_pass: int,
 
     with data.locked():
         merge(data.ledger)
-        budget = JudgeBudget(data.ledger, None, settings.asking)
+        budget = AskingResources(data.ledger, None, settings.asking)
         judge = first_judge(budget, settings) if annotation_pass == 1 else second_judge(budget, settings)
         if not isinstance(judge, LanguageModelJudge):
             raise UsageError("--ask-again: this judge always answers alike. Use it with --judge openai --model NAME.")

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from openclawbench.errors import UsageError
-from openclawbench.fulltax.forecast import Forecast
+from openclawbench.fulltax.forecast import FollowUpForecaster
 from openclawbench.judge.client.cost_estimate import CallAverages, CostEstimate, EstimateReached, EstimatingJudge, plan
 from openclawbench.judge.language_model import LanguageModelJudge
 from openclawbench.judge.protocol import Judge
@@ -33,7 +33,7 @@ def dry_run(data: DataFolder, settings: Settings, verb: str, progress: Progress,
         if not isinstance(judge, LanguageModelJudge) or judge.asking is None:
             raise UsageError("--dry-run: this judge costs nothing. Use it with --judge openai --model NAME.")
         priced.append((judge, judge.asking.price()))
-        return EstimatingJudge(judge, Forecast())
+        return EstimatingJudge(judge, FollowUpForecaster())
 
     if settings.shard is not None:
         raise UsageError("--dry-run: estimates the whole corpus. Leave --shard out.")

@@ -15,7 +15,7 @@ from openclawbench.runtime.run import Run
 from openclawbench.runtime.shard_task import Keys
 from openclawbench.storage.data_folder import DataFolder, read_json
 from openclawbench.workspace.settings import Settings, settings
-from openclawbench.workspace.shares import JudgeBudget
+from openclawbench.workspace.shares import AskingResources
 from openclawbench.workspace.update import first_judge, second_judge
 
 
@@ -50,7 +50,7 @@ def last_run(data: DataFolder, chosen: Settings | None = None) -> Run:
     """A run whose keys are those of the manifests. Its intake is empty: raw records need `open_run`."""
     chosen = chosen or settings(data)
     data.remote = chosen.parts
-    own = JudgeBudget(data.ledger, None, chosen.asking)
+    own = AskingResources(data.ledger, None, chosen.asking)
     second = second_judge(own, chosen)
     intake = Intake(chosen.raw, ByShard({}), TableByShard(RunManifestRow, {}), TableByShard(OracleRow, {}), {}, [], 0)
     run = Run(data, intake, first_judge(own, chosen), second=second)

@@ -20,7 +20,7 @@ from openclawbench.workspace.settings import Settings
 
 
 @dataclass(frozen=True)
-class JudgeBudget:
+class AskingResources:
     """The means of a run to ask: its ledger, the main ledger if that is another one, settings, and the number of runs
     that share an endpoint's limits."""
 
@@ -31,23 +31,25 @@ class JudgeBudget:
 
 
 @contextlib.contextmanager
-def share_budget(data: DataFolder, settings: Settings, value: str | None) -> Iterator[JudgeBudget]:
+def asking_resources(data: DataFolder, settings: Settings, value: str | None) -> Iterator[AskingResources]:
     """The share budget of a run, within the data folder's lock. `value`: the judge that the run may ask; null: none. A
     run over all shards first merges the ledgers of shares. Raises LeaseHeld if another run asks for the same share."""
     if settings.shard is None:
         merge(data.ledger)
-        yield JudgeBudget(data.ledger, None, settings.asking)
+        yield AskingResources(data.ledger, None, settings.asking)
         return
     share, own = settings.shard, share_ledger(data.ledger, settings.shard)
     if value in (None, JUDGES[0]):
-        yield JudgeBudget(data.ledger, None, settings.asking)
+        yield AskingResources(data.ledger, None, settings.asking)
         return
     refuse_other_shares(data.ledger, share)
     rules = AskingRules.load().lease
     with Lease(
         data.remote or LeaseFolder(data.work), f"share-{share.index}-of-{share.of}", rules.beat_s, rules.stale_s
     ):
-        yield JudgeBudget(own, data.ledger, share_of_limits(settings.asking, share, spent_in(data.ledger)), share.of)
+        yield AskingResources(
+            own, data.ledger, share_of_limits(settings.asking, share, spent_in(data.ledger)), share.of
+        )
 
 
 def share_of_limits(asking: AskingSettings, share: ShardSelection, spent: tuple[float, int]) -> AskingSettings:

@@ -38,7 +38,7 @@ from openclawbench.workspace.progress import Progress
 from openclawbench.workspace.release_settings import release_commands, rule_overrides
 from openclawbench.workspace.second_pass import refuse_stale_second_pass
 from openclawbench.workspace.settings import Settings
-from openclawbench.workspace.shares import JudgeBudget, share_budget
+from openclawbench.workspace.shares import AskingResources, asking_resources
 
 STAGED_JUDGE = ("stage-a", "stage-b1", "stage-b2", "stage-c", "annotate", "merge", "release")
 
@@ -105,7 +105,7 @@ def update(
     with (
         data.locked(settings.shard is not None),
         cached_code_digests(data),
-        share_budget(data, settings, judge_name) as own,
+        asking_resources(data, settings, judge_name) as own,
         KeptWorkers() as kept,
     ):
         report_to = {annotation_pass: progress.asking}
@@ -185,14 +185,16 @@ def release_engine(settings: Settings, raw_bytes: int, remote: bool, kept: KeptW
     return Processes(settings.workers or processors(), kept)
 
 
-def first_judge(own: JudgeBudget, settings: Settings, report: Callable[[JudgeProgress], None] | None = None) -> Judge:
+def first_judge(
+    own: AskingResources, settings: Settings, report: Callable[[JudgeProgress], None] | None = None
+) -> Judge:
     """The judge of the first pass. Without `report` it only looks answers up."""
     batch = bool(settings.asking.batch)
     return make_judge(settings.judge, settings.model, own.ledger, own.settings, report, batch, own.former, own.runs)
 
 
 def second_judge(
-    own: JudgeBudget, settings: Settings, report: Callable[[JudgeProgress], None] | None = None
+    own: AskingResources, settings: Settings, report: Callable[[JudgeProgress], None] | None = None
 ) -> Judge | None:
     """The judge of the second pass; null without one. Raises UsageError if one must be asked and none is named."""
     if settings.second_judge is None:
@@ -255,7 +257,7 @@ def open_run(data: DataFolder, settings: Settings, scanned: Intake | None = None
     """
     load_code_digests(data)
     data.remote = settings.parts
-    own = JudgeBudget(data.ledger, None, settings.asking)
+    own = AskingResources(data.ledger, None, settings.asking)
     second = second_judge(own, settings)
     intake = take_in_inputs(data, settings, save=False) if scanned is None else scanned
     run = Run(data, intake, first_judge(own, settings), second=second, overrides=rule_overrides(settings))

@@ -57,20 +57,20 @@ def confirm_finds(folder: Path) -> None:
     """Show what everyone would see, masked and the strictest first, and ask. Raises UsageError if there are finds and
     stdin is not a terminal."""
     from openclawbench.release.files.names import models_of
-    from openclawbench.release.privacy.detect import Detector
+    from openclawbench.release.privacy.finder import PrivacyFinder
     from openclawbench.release.privacy.policy import look_first, sentence
     from openclawbench.release.validate.files.released_text import rules_of, scan_release
     from openclawbench.release.validate.findings import Findings
 
-    detector = Detector(rules_of(folder, Findings()))
-    text, paths = scan_release(folder, models_of(folder), detector)
+    privacy_finder = PrivacyFinder(rules_of(folder, Findings()))
+    text, paths = scan_release(folder, models_of(folder), privacy_finder)
     finds = [find for find in (*text.kept, *paths.kept) if find.group != "redacted"]
     if not finds:
         return
-    shown = look_first(finds, detector.rules)
+    shown = look_first(finds, privacy_finder.rules)
     errors().print(f"push: everyone will see what was found in released text. Look at these {len(shown)}:")
     for find in shown:
-        errors().print(safe(f"  {sentence(find.masked(detector))}"))
+        errors().print(safe(f"  {sentence(find.masked(privacy_finder))}"))
     if not sys.stdin.isatty():
         raise UsageError(
             "push: nothing was uploaded. Look at the finds above, then say --yes; or release with redaction."

@@ -71,8 +71,8 @@ def with_columns(file: SessionFile, columns: StepColumns, again: Callable[[], by
     """Move the steps of a file's session into the columns; returns the file. Its bytes are not held any longer: `again`
     returns them if they are needed."""
     session = file.session
-    if session is not None and session.packed_steps is not None:
-        file.steps, session.packed_steps = session.packed_steps, None
+    if session is not None and session.spooled_steps is not None:
+        file.steps, session.spooled_steps = session.spooled_steps, None
     elif session is not None:
         file.steps, session.steps = columns.add(session.steps), []
         if isinstance(session.record_digests, RecordDigests):

@@ -6,7 +6,7 @@ from openclawbench.base.session_names import basename, safe_name
 from openclawbench.sources.base import ParsedSession
 from openclawbench.sources.identification import HEAD_BYTES, WHOLE_JSON, decode, first_line
 from openclawbench.sources.io.jsonl import number_of_lines
-from openclawbench.sources.io.packed_steps import PackedSteps
+from openclawbench.sources.io.step_spool import SpooledSteps
 
 SAID = 2000  # characters of a sentence, which may quote a file
 
@@ -37,7 +37,7 @@ class SessionFile:
     identity: str = ""  # equal for copies of one session
     license: str | None = None  # that is stated for it
     context_sha256: str | None = None  # of what lies beside it and is read with it
-    steps: range | PackedSteps = range(0)  # of the session: rows of the shard's columns, or a very long one's own
+    steps: range | SpooledSteps = range(0)  # of the session: rows of the shard's columns, or a very long one's own
 
 
 def refuse(

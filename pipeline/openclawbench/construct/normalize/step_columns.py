@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 
 from openclawbench.records.session import RawRecord, Step
-from openclawbench.sources.io.packed_steps import PackedSteps
+from openclawbench.sources.io.step_spool import SpooledSteps
 from openclawbench.sources.step_builder import BLANK_STEP
 from openclawbench.tables.record import TRAJECTORY_KEY
 from openclawbench.tables.schema import StreamedTable, from_columns, list_column, schema
@@ -53,15 +53,15 @@ class StepColumns:
         for values in (*self.values.values(), *self.pointers.values()):
             values.clear()
 
-    def table(self, sessions: list[tuple[Key, range | PackedSteps]]) -> Any:
+    def table(self, sessions: list[tuple[Key, range | SpooledSteps]]) -> Any:
         """Table of Step, lazy: (key, steps) of each session, in the order in which they were taken over. Rows of the
         columns that are not of a session are left out. StreamedTable where a very long session is among them."""
-        if not any(isinstance(steps, PackedSteps) for _, steps in sessions):
+        if not any(isinstance(steps, SpooledSteps) for _, steps in sessions):
             return self.frame([(key, steps) for key, steps in sessions if isinstance(steps, range)]).lazy()
         plans = []
-        for packed, group in groupby(sessions, lambda session: isinstance(session[1], PackedSteps)):
-            if packed:
-                plans += [plan for key, steps in group if isinstance(steps, PackedSteps) for plan in steps.plans(key)]
+        for is_spooled, group in groupby(sessions, lambda session: isinstance(session[1], SpooledSteps)):
+            if is_spooled:
+                plans += [plan for key, steps in group if isinstance(steps, SpooledSteps) for plan in steps.plans(key)]
             else:
                 plans.append(self.frame([(key, steps) for key, steps in group if isinstance(steps, range)]).lazy())
         return StreamedTable(plans)

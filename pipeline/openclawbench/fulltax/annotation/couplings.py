@@ -6,7 +6,7 @@ Descriptors are computed and can be wrong: a descriptor alone sends no label int
 from collections.abc import Callable, Iterator
 
 from openclawbench.base.canonical_json import canonical_json
-from openclawbench.fulltax.annotation.draft import Draft, Finding, finding, step_at
+from openclawbench.fulltax.annotation.draft import CheckFinding, Draft, make_finding, step_at
 from openclawbench.fulltax.annotation.quote_grounding import is_grounded
 from openclawbench.records.fulltax import Repair
 from openclawbench.records.packet import Evidence, EvidenceStep
@@ -16,7 +16,7 @@ CHECK = "subtype_field_coupling"
 MOST_NAMED = 4  # steps that a message names
 
 
-def subtype_field_coupling(draft: Draft, evidence: Evidence, rules: CheckRules) -> Iterator[Finding]:
+def subtype_field_coupling(draft: Draft, evidence: Evidence, rules: CheckRules) -> Iterator[CheckFinding]:
     """The span has what its subtype needs: a write, or an error before its last risky step.
 
     A finding names the descriptors that contradict the label. An error before the span is a fault of the span.
@@ -29,9 +29,9 @@ def subtype_field_coupling(draft: Draft, evidence: Evidence, rules: CheckRules) 
             continue
         if rule.before_last_risky and cue_outside(draft, evidence, rules) is not None:
             message = f"the error lies before the span, which begins at step {inside[0].step_id}"
-            yield finding(CHECK, message, "subtype_contradiction", "span_from_cue", "segment_spans")
+            yield make_finding(CHECK, message, "subtype_contradiction", "span_from_cue", "segment_spans")
         else:
-            yield finding(CHECK, f"{rule.message}: {contradicting(rule, inside)}", "subtype_contradiction")
+            yield make_finding(CHECK, f"{rule.message}: {contradicting(rule, inside)}", "subtype_contradiction")
 
 
 def contaminates(step: EvidenceStep, draft: Draft, evidence: Evidence, rules: CheckRules) -> bool:

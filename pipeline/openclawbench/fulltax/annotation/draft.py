@@ -62,7 +62,7 @@ def as_json(value: Any) -> str | None:
 
 
 @dataclass(frozen=True)
-class Finding:
+class CheckFinding:
     """An issue, the review cause that it leads to if it remains, and the repair that may resolve it."""
 
     issue: Issue
@@ -71,9 +71,11 @@ class Finding:
     field: str | None = None
 
 
-def finding(check: Any, message: str, cause: str, repair: str | None = None, field: str | None = None) -> Finding:
-    """A Finding of one check."""
-    return Finding(Issue(check=check, message=message), cause, repair, field)
+def make_finding(
+    check: Any, message: str, cause: str, repair: str | None = None, field: str | None = None
+) -> CheckFinding:
+    """One finding of a check."""
+    return CheckFinding(Issue(check=check, message=message), cause, repair, field)
 
 
 def step_at(evidence: Evidence, step_id: int | None) -> EvidenceStep | None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from openclawbench.fulltax.annotation.checks import check
 from openclawbench.fulltax.annotation.couplings import cue_outside
-from openclawbench.fulltax.annotation.draft import Draft, Finding
+from openclawbench.fulltax.annotation.draft import CheckFinding, Draft
 from openclawbench.fulltax.annotation.quote_grounding import is_grounded
 from openclawbench.records.fulltax import RequiredFix, Span
 from openclawbench.records.packet import Evidence
@@ -25,14 +25,14 @@ class RuleSet:
     repairs: RepairRules
 
 
-def check_and_repair(draft: Draft, evidence: Evidence, rules: RuleSet) -> list[Finding]:
+def check_and_repair(draft: Draft, evidence: Evidence, rules: RuleSet) -> list[CheckFinding]:
     """The findings that remain after every structural and unambiguous repair."""
     for finding in check(draft, evidence, rules.taxonomy, rules.checks):
         apply_repair(draft, evidence, finding, rules)
     return check(draft, evidence, rules.taxonomy, rules.checks)
 
 
-def apply_repair(draft: Draft, evidence: Evidence, finding: Finding, rules: RuleSet) -> None:
+def apply_repair(draft: Draft, evidence: Evidence, finding: CheckFinding, rules: RuleSet) -> None:
     """Make the repair that a finding names, unless an earlier finding led to it already."""
     if finding.repair == "l1_from_l2":
         family = rules.taxonomy.family(draft.anomaly_type_l2) if draft.anomaly_type_l2 else None

@@ -5,14 +5,14 @@ The control flow is laid out in docs/why/decisions/.
 
 from typing import Any
 
-from openclawbench.fulltax.annotation.draft import Draft, Finding
+from openclawbench.fulltax.annotation.draft import CheckFinding, Draft
 from openclawbench.fulltax.annotation.quote_grounding import cites_unread_language
 from openclawbench.fulltax.annotation.repairs import RuleSet, apply_fix, check_and_repair
 from openclawbench.records.fulltax import EvidenceQuote, StageA, StageB1, StageB2, StageC
 from openclawbench.records.packet import Evidence
 
 StageDecisions = dict[str, dict[str, Any] | None]  # stage -> its Decision row; None if it was not asked
-Conclusion = tuple[str | None, list[Finding]]  # review cause (null: accepted), and the findings that remain
+Conclusion = tuple[str | None, list[CheckFinding]]  # review cause (null: accepted), and the findings that remain
 UNREAD = {"missing_fields": "missing_structural_fields", "too_long": "too_long"}  # failure -> review cause
 
 
@@ -49,7 +49,7 @@ def cause_of_doubt(evidence: Evidence, quotes: list[EvidenceQuote], otherwise: s
     return "language_not_covered" if cites_unread_language(evidence, quotes) else otherwise
 
 
-def cause_of_findings(remaining: list[Finding], draft: Draft) -> str:
+def cause_of_findings(remaining: list[CheckFinding], draft: Draft) -> str:
     """The review cause of the findings that remain: the first one's, or T22's for an onset set to null beside them."""
     onset_removed = any(repair.rule_id == "unsupported_onset" for repair in draft.repairs)
     structural = all(finding.cause in ("malformed_span", "missing_structural_fields") for finding in remaining)

@@ -54,7 +54,7 @@ class Category:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class TaskOutcome:
     """One task's outcome, before its session is known."""
 
     record: dict[str, Any]  # OracleRecord fields
@@ -78,11 +78,11 @@ def read_categories(files: OracleFiles, models: Mapping[str, str], rules: Oracle
             )
         categories_by_name[key].files[file.role].append(file)
     for category in categories_by_name.values():
-        read(category, rules)
+        read_category(category, rules)
     return [categories_by_name[key] for key in sorted(categories_by_name)]
 
 
-def read(category: Category, rules: OracleRules) -> None:
+def read_category(category: Category, rules: OracleRules) -> None:
     """Read a category's files and decide its state."""
     contents = {role: [content_of(file.path) for file in files] for role, files in category.files.items()}
     if contents[RESULT]:
@@ -154,7 +154,7 @@ def compare_counts(results: ResultFile, scores: ScoreFile, place: str) -> Catego
         f"but the header says {scores.correct_count} correct of {scores.total_count}"
     )
     if len(task_ids) < lines:
-        return unscorable("duplicate_ids", f"{numbers}; {repeated(results)} occurs more than once")
+        return unscorable("duplicate_ids", f"{numbers}; {first_repeated_id(results)} occurs more than once")
     if lines < scores.total_count:
         return unscorable("partial_results", f"{numbers}; results are missing")
     if lines > scores.total_count:
@@ -181,7 +181,7 @@ def other_accuracy(category: Category, rules: OracleRules) -> str | None:
     return f"{place}: the header says accuracy {scores.accuracy:g} beside {counts}; the counts are used"
 
 
-def repeated(results: ResultFile) -> str:
+def first_repeated_id(results: ResultFile) -> str:
     """The first id that occurs more than once."""
     return next(value for value, count in Counter(each.task_id for each in results.results).items() if count > 1)
 
@@ -207,7 +207,7 @@ def ids(category: Category) -> Iterator[tuple[str, str | None, int]]:
         yield failure.task_id, category.file(SCORE), failure.line
 
 
-def outcomes(category: Category, rules: OracleRules) -> Iterator[Outcome]:
+def task_outcomes(category: Category, rules: OracleRules) -> Iterator[TaskOutcome]:
     """One outcome per task id: pass, fail or infra_error where the category is scored; failures only where there is no
     result file; `unscorable` for all ids of an unscorable category; none without a score file."""
     kind = category.state.kind
@@ -218,12 +218,12 @@ def outcomes(category: Category, rules: OracleRules) -> Iterator[Outcome]:
     for result in category.results.results if category.results else ():
         results[result.task_id].append(result)
     for task_id in {**results, **failures}:
-        yield outcome(category, task_id, results.get(task_id, []), failures.get(task_id), rules)
+        yield task_outcome(category, task_id, results.get(task_id, []), failures.get(task_id), rules)
 
 
-def outcome(
+def task_outcome(
     category: Category, task_id: str, results: list[BfclResult], failure: BfclFailure | None, rules: OracleRules
-) -> Outcome:
+) -> TaskOutcome:
     """The outcome of one task. An inference error is infra_error, also where making no call counts as right."""
     kind, reason = category.state.kind, category.state.reason
     lost = next((result.inference_error for result in results if result.inference_error), None)
@@ -243,4 +243,4 @@ def outcome(
         "evaluator": category.evaluator,
     }
     role, line = (SCORE, failure.line) if failure else (RESULT, results[0].line)
-    return Outcome(record, f"{category.file(role)}:{line}", results[0].session_names if results else {})
+    return TaskOutcome(record, f"{category.file(role)}:{line}", results[0].session_names if results else {})

@@ -14,7 +14,7 @@ from openclawbench.intake.raw_entry import escaped
 from openclawbench.intake.raw_folder import files_below, reason_of, why_unreadable
 from openclawbench.intake.scan import RUN_MANIFEST
 from openclawbench.rules.oracle import OracleRules
-from openclawbench.sources.io.file_encodings import MAGIC_BYTES, decompressed, is_packed
+from openclawbench.sources.io.file_encodings import MAGIC_BYTES, decompressed, is_compressed
 
 RESULT, SCORE = "result", "score"
 SUFFIXES = (".jsonl", ".json")
@@ -197,8 +197,8 @@ def opened(path: Path) -> BinaryIO:
     """A file to read from its beginning, decompressed. UnreadableInput if it cannot be read."""
     try:
         with path.open("rb") as file:
-            packed = is_packed(file.read(MAGIC_BYTES))
-        return io.BytesIO(content_of(path)) if packed else path.open("rb")
+            compressed = is_compressed(file.read(MAGIC_BYTES))
+        return io.BytesIO(content_of(path)) if compressed else path.open("rb")
     except OSError as error:
         raise unreadable(path, error) from error
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from openclawbench.intake.oracles.bfcl import Category, other_accuracy, outcomes, read_categories
+from openclawbench.intake.oracles.bfcl import Category, other_accuracy, read_categories, task_outcomes
 from openclawbench.intake.oracles.files import OracleFiles, Unused, content_of
 from openclawbench.intake.oracles.jsonl import read_oracle
 from openclawbench.intake.oracles.sessions import (
@@ -139,7 +139,7 @@ def join_category(
     """Add a category's outcomes to the rows; returns its OracleCategory."""
     unjoined: Counter[str | None] = Counter()
     lost = 0
-    for outcome in outcomes(category, rules):
+    for outcome in task_outcomes(category, rules):
         row = dict(outcome.record)
         session, why = tasks.find(category.source_model, row["task_id_canonical"], category.run, outcome.session_names)
         if session is not None:

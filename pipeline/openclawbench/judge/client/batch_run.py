@@ -270,7 +270,7 @@ class BatchRun:
     def rows_of(self, line: bytes) -> Rows | None:
         """The row of the answer, and the statement that ends its waiting; null if the line holds no answer."""
         try:
-            content = msgspec.json.decode(line, type=Line)
+            content = msgspec.json.decode(line, type=BatchOutputLine)
             key = bytes.fromhex(content.custom_id)
         except (msgspec.DecodeError, ValueError):  # not an answer: the question is asked again
             self.tally.failures += 1
@@ -334,7 +334,7 @@ class LineResponse(msgspec.Struct):
     request_id: Any = None
 
 
-class Line(msgspec.Struct):
+class BatchOutputLine(msgspec.Struct):
     """A line of a batch's output."""
 
     custom_id: str

@@ -79,7 +79,7 @@ class QuestionDeferred(RunStopped):
     """Ends a task whose request was rejected before the model answered any other: it is asked again at the end."""
 
 
-class Engine:
+class QuestionRunner:
     """Asks the questions of one stage. `halt` stops it: nothing new is sent, and calls in flight are awaited."""
 
     def __init__(

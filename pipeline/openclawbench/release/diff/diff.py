@@ -10,7 +10,7 @@ import msgspec
 
 from openclawbench.release.diff.causes import KEY, SESSION, Prompts, causes, content_digest, only_stamps
 from openclawbench.release.diff.fields import changed_fields
-from openclawbench.release.diff.read import Line, joined, models, records
+from openclawbench.release.diff.read import ReleaseLine, joined, models, records
 from openclawbench.release.diff.splits import split_moves
 from openclawbench.release.diff.tally import Tally
 from openclawbench.release.provenance import NAME as PACKAGE
@@ -70,7 +70,7 @@ class Diff:
         self.tiers = Tally(("tier_from", "tier_to"), self.limit)
         self.fields = Tally(("field",), self.limit)
 
-    def take(self, before: Line | None, after: Line | None) -> None:
+    def take(self, before: ReleaseLine | None, after: ReleaseLine | None) -> None:
         """Count a record that one or both of the releases have."""
         for place, line in enumerate((before, after)):
             if line is not None:
@@ -83,7 +83,7 @@ class Diff:
             if line is not None:
                 self.only_in[place].setdefault(content_digest(line.record()), []).append(line.key)
 
-    def note_versions(self, place: int, line: Line) -> None:
+    def note_versions(self, place: int, line: ReleaseLine) -> None:
         """Count the versions and judges that made the record."""
         stamps, versions = line.head.provenance, self.versions[place]
         for name in VERSIONS:
@@ -92,7 +92,7 @@ class Diff:
             if version is not None:
                 versions.setdefault(f"prompt {stage}", Counter())[version] += 1
 
-    def compare(self, before: Line, after: Line) -> None:
+    def compare(self, before: ReleaseLine, after: ReleaseLine) -> None:
         """Count a record that both have."""
         if before.raw == after.raw:
             self.counts["same"] += 1

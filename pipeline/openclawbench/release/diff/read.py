@@ -45,7 +45,7 @@ class Head(msgspec.Struct):
 
 
 @dataclass(frozen=True)
-class Line:
+class ReleaseLine:
     """A line of a release file; its full content is parsed on demand."""
 
     path: Path
@@ -85,20 +85,20 @@ def models(root: Path) -> list[str]:
     return models_of(root)
 
 
-def records(root: Path) -> Iterator[Line]:
+def records(root: Path) -> Iterator[ReleaseLine]:
     """Lines of all master tables, sorted by key."""
     for model in models(root):
         yield from lines(root / ROOT / model / MASTER_FILE)
 
 
-def lines(path: Path) -> Iterator[Line]:
+def lines(path: Path) -> Iterator[ReleaseLine]:
     """Lines of one file. Raises UnreadableInput with the line number if a line is not valid or not in order."""
     if not released(path):
         raise UnreadableInput(f"{path}: a release owes this file. Check the release with `openclawbench validate`.")
     former: Key | None = None
     for number, raw in whole_lines(path):
         try:
-            line = Line(path, number, raw, HEAD.decode(raw))
+            line = ReleaseLine(path, number, raw, HEAD.decode(raw))
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise unreadable(path, number, f"is not a record: {error}") from error
         if former is not None and line.key <= former:

@@ -124,8 +124,8 @@ def compress_all(paths: Iterable[Path], codec: str) -> None:
         return
     for path in paths:
         to = path.with_name(f"{path.name}.{codec}")
-        with path.open("rb") as lines, compressing(to) as packed:
-            shutil.copyfileobj(lines, packed, 1 << 20)
+        with path.open("rb") as lines, compressing(to) as compressed:
+            shutil.copyfileobj(lines, compressed, 1 << 20)
         path.unlink()
 
 
@@ -136,11 +136,11 @@ def compressing(to: Path) -> Iterator[Any]:
 
     with to.open("wb") as file:
         if to.suffix == ".gz":
-            with gzip.GzipFile("", "wb", LEVEL, file, mtime=0) as packed:
-                yield packed
+            with gzip.GzipFile("", "wb", LEVEL, file, mtime=0) as compressed:
+                yield compressed
         else:
-            with pa.CompressedOutputStream(pa.PythonFile(file, "w"), CODECS[to.suffix]) as packed:
-                yield packed
+            with pa.CompressedOutputStream(pa.PythonFile(file, "w"), CODECS[to.suffix]) as compressed:
+                yield compressed
 
 
 def form(root: Path) -> str:

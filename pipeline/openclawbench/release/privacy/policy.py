@@ -23,8 +23,8 @@ def report(scanned: Scanned) -> dict[str, bytes]:
     rules = scanned.rules
     table = [row | {"action": rules.actions.get(row["group"])} for row in scanned.kinds.table()]
     ordered_finds = sorted((*scanned.kept, *scanned.paths.kept), key=order)
-    finds = (find.masked(scanned.detector)._asdict() for find in ordered_finds)
-    first = (f"- {sentence(find.masked(scanned.detector))}\n" for find in look_first(ordered_finds, rules))
+    finds = (find.masked(scanned.privacy_finder)._asdict() for find in ordered_finds)
+    first = (f"- {sentence(find.masked(scanned.privacy_finder))}\n" for find in look_first(ordered_finds, rules))
     return {
         "summary.json": as_json({"rules_version": rules.version, "rules": rules.digest, "kinds": table}),
         "finds.jsonl": b"".join(canonical_json(hit).encode() + b"\n" for hit in finds),
@@ -96,7 +96,7 @@ def named(finds: Iterable[TextFind], groups: set[str], scanned: Scanned, number:
     """The first hit of the first records."""
     chosen_finds = sorted((hit for hit in finds if hit.group in groups), key=order)
     first = {(find.source_model, find.trajectory_id): find for find in reversed(chosen_finds)}
-    sentences = "; ".join(sentence(first[key].masked(scanned.detector)) for key in sorted(first)[:NAMED])
+    sentences = "; ".join(sentence(first[key].masked(scanned.privacy_finder)) for key in sorted(first)[:NAMED])
     return sentences + (f"; and {number - NAMED} more" if number > NAMED else "")
 
 

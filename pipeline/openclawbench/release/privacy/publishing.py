@@ -11,8 +11,8 @@ import polars as pl
 
 from openclawbench.base.canonical_json import canonical_bytes
 from openclawbench.release.files.names import MASTER_FILE, ROOT
-from openclawbench.release.privacy.detect import Detector
-from openclawbench.release.privacy.redact import Line, redact
+from openclawbench.release.privacy.finder import PrivacyFinder
+from openclawbench.release.privacy.redact import RedactableLine, redact
 from openclawbench.release.privacy.rules import PrivacyRules
 from openclawbench.release.privacy.scan import (
     KEPT,
@@ -44,7 +44,7 @@ class Scanned:
 
     def __init__(self, rules: PrivacyRules) -> None:
         self.rules = rules
-        self.detector = Detector(rules)
+        self.privacy_finder = PrivacyFinder(rules)
         self.kinds = KindCounts()  # in the lines
         self.kept: list[TextFind] = []  # of them, up to a limit a group
         self.in_names = self.in_texts = 0  # records with a find there that must not be released
@@ -54,7 +54,7 @@ class Scanned:
     def look(self, tables: Iterable[Mapping[int | str, Path]], inputs: Iterable[pl.DataFrame]) -> None:
         """Count the finds of each pass, a shard in memory at a time, and search the paths of inputs. `tables`: of each
         pass, shard -> part with its finds; `inputs`: tables with InputFile's columns."""
-        scan_inputs(inputs, self.detector, self.paths)
+        scan_inputs(inputs, self.privacy_finder, self.paths)
         parts_of: dict[int | str, list[Path]] = {}
         room: Counter[str] = Counter(dict.fromkeys(self.rules.actions, KEPT) | {"redacted": KEPT})
         for table in tables:
@@ -96,7 +96,7 @@ class Redaction:
     """The redaction of lines. `finds`: of the records to redact, as in Scanned."""
 
     def __init__(self, rules: PrivacyRules, finds: pl.DataFrame) -> None:
-        self.rules, self.detector = rules, Detector(rules)
+        self.rules, self.privacy_finder = rules, PrivacyFinder(rules)
         self.former: dict[Key, Counter[Kind]] = {}
         for row in finds.iter_rows(named=True):
             self.former.setdefault(key_of(row), Counter())[row["group"], row["kind"]] = row["finds"]
@@ -110,8 +110,8 @@ class Redaction:
 
     def without(self, key: Key, rows: list[Row]) -> Iterator[Row]:
         """All lines of one record, redacted; the finds that remain replace the counted ones."""
-        lines = [Line(json.loads(row.line), MASTER_FILE in row.files) for row in rows]
-        values = redact(lines, self.detector, self.rules.groups("redact"), self.rules.marker)
+        lines = [RedactableLine(json.loads(row.line), MASTER_FILE in row.files) for row in rows]
+        values = redact(lines, self.privacy_finder, self.rules.groups("redact"), self.rules.marker)
         pairs = list(zip(rows, values, strict=True))
         self.change.add(self.former[key], -1)
         self.change.add(Counter((find.group, find.kind) for row, value in pairs for find in self.finds(row, value)))
@@ -122,4 +122,4 @@ class Redaction:
         """Finds in a line, if its file is one that is scanned."""
         if row.files[0] not in SCANNED:
             return ()
-        return finds_in(value, self.detector, f"{ROOT}/{row.source_model}/{row.files[0]}")
+        return finds_in(value, self.privacy_finder, f"{ROOT}/{row.source_model}/{row.files[0]}")

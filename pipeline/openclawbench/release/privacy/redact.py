@@ -12,7 +12,7 @@ from openclawbench.fulltax.annotation.quote_grounding import decoded, is_grounde
 from openclawbench.records.fulltax import EvidenceQuote
 from openclawbench.records.packet import Evidence
 from openclawbench.records.release import Master
-from openclawbench.release.privacy.detect import Detector
+from openclawbench.release.privacy.finder import PrivacyFinder
 from openclawbench.release.privacy.scan import NAMES, texts_of
 
 PLACE = ("step_id", "field", "quote")
@@ -20,17 +20,19 @@ LONG_ENOUGH = 8  # length from which a find is replaced wherever it occurs, not 
 Quote = tuple[Any, ...]
 
 
-class Line(NamedTuple):
+class RedactableLine(NamedTuple):
     """A released line as plain data, and whether it is the record itself or an answer about it."""
 
     value: dict[str, Any]
     is_record: bool
 
 
-def redact(lines: Iterable[Line], detector: Detector, groups: set[str], marker: str) -> list[dict[str, Any]]:
+def redact(
+    lines: Iterable[RedactableLine], privacy_finder: PrivacyFinder, groups: set[str], marker: str
+) -> list[dict[str, Any]]:
     """The lines of one record, in order, with every find of these groups replaced."""
     every = list(lines)
-    redactor = Redactor(every, detector, groups, marker)
+    redactor = Redactor(every, privacy_finder, groups, marker)
     for line in every:
         if line.is_record:
             redactor.keep_quotes(line.value)
@@ -40,8 +42,10 @@ def redact(lines: Iterable[Line], detector: Detector, groups: set[str], marker: 
 class Redactor:
     """The replacements in one record: markers for finds, and quotes that would no longer occur in the text."""
 
-    def __init__(self, lines: list[Line], detector: Detector, groups: set[str], marker: str) -> None:
-        self.detector, self.groups, self.marker = detector, groups, marker
+    def __init__(
+        self, lines: list[RedactableLine], privacy_finder: PrivacyFinder, groups: set[str], marker: str
+    ) -> None:
+        self.privacy_finder, self.groups, self.marker = privacy_finder, groups, marker
         self.markers: dict[str, str] = {}  # find -> marker
         for _, _, text in (place_and_text for line in lines for place_and_text in texts_of(line.value)):
             for start, end, mark in self.spans(text):
@@ -52,7 +56,7 @@ class Redactor:
 
     def spans(self, text: str) -> Iterator[tuple[int, int, str]]:
         """Finds in a text with their markers."""
-        for hit in self.detector.hits(text):
+        for hit in self.privacy_finder.hits(text):
             if hit.group in self.groups:
                 yield hit.start, hit.end, self.marker.format(kind=hit.kind)
 

@@ -10,7 +10,7 @@ import polars as pl
 
 from openclawbench.records.datapackage import INPUTS_FILE
 from openclawbench.release.files.names import MASTER_FILE, STAGES, stage_raw_file
-from openclawbench.release.privacy.detect import Detector, Finder, Hit
+from openclawbench.release.privacy.finder import Hit, PrivacyFinder, RuleFinder
 from openclawbench.release.record_key import Key, key_of
 
 SCANNED = (MASTER_FILE, *(stage_raw_file(stage, number) for number in (1, 2) for stage in STAGES))
@@ -51,9 +51,9 @@ class TextFind(NamedTuple):
         """True if it is in a name; names are never redacted."""
         return self.file == INPUTS_FILE or self.place.rpartition(".")[2] in NAMES
 
-    def masked(self, detector: Detector) -> "TextFind":
+    def masked(self, privacy_finder: PrivacyFinder) -> "TextFind":
         """The same, with every find in the names of its record masked too."""
-        model, name = (masked(text, detector) for text in (self.source_model, self.trajectory_id))
+        model, name = (masked(text, privacy_finder) for text in (self.source_model, self.trajectory_id))
         return self._replace(source_model=model, trajectory_id=name)
 
 
@@ -130,23 +130,23 @@ def rows_of(by_key: dict[Key, Counter[Kind]]) -> list[dict[str, Any]]:
     return kinds.table()
 
 
-def scan_inputs(inputs: Iterable[pl.DataFrame], detector: Detector, scan: TextScan) -> None:
+def scan_inputs(inputs: Iterable[pl.DataFrame], privacy_finder: PrivacyFinder, scan: TextScan) -> None:
     """Scan the paths of inputs. Each counts as the name of a record. `inputs`: tables with InputFile's columns."""
     place = pl.concat_str("path", pl.col("member").fill_null(""), separator="/").str.strip_chars_end("/")
     for table in inputs:
         frame = table.select("source_model", path=place)
-        looks = detector.worth_a_look(frame["path"].str.replace_all("/", " "))
+        looks = privacy_finder.worth_a_look(frame["path"].str.replace_all("/", " "))
         for model, path in frame.filter(looks.select(pl.any_horizontal(pl.all())).to_series()).iter_rows():
             words = path.replace("/", " ")  # an address after a stroke would be the place of a file
-            for find in finds_at(words, detector, None, (INPUTS_FILE, None, model, path, None, "path")):
+            for find in finds_at(words, privacy_finder, None, (INPUTS_FILE, None, model, path, None, "path")):
                 scan.add(find)
 
 
-def finds_of(frame: pl.DataFrame, detector: Detector) -> Iterator[TextFind]:
+def finds_of(frame: pl.DataFrame, privacy_finder: PrivacyFinder) -> Iterator[TextFind]:
     """Finds in the columns line (JSON text), file, number (of the line, or null)."""
     bytes_of_a_line = int(frame["line"].str.len_bytes().sum()) // max(1, frame.height)
     for some in frame.iter_slices(max(1, min(LINES_AT_ONCE, BYTES_AT_ONCE // max(1, bytes_of_a_line)))):
-        looks = detector.worth_a_look(some["line"])
+        looks = privacy_finder.worth_a_look(some["line"])
         worth = looks.select(pl.any_horizontal(pl.all())).to_series()
         lines, looks = some.filter(worth), looks.filter(worth)
         values = [parsed(line) for line in lines["line"]]
@@ -155,11 +155,11 @@ def finds_of(frame: pl.DataFrame, detector: Detector) -> Iterator[TextFind]:
             for number, value in enumerate(values)
             for place, step_id, text in texts_of(opened(value))
         ]
-        suspects = detector.suspects([text[0] for text in texts], [text[3] for text in texts], looks)
+        suspects = privacy_finder.suspects([text[0] for text in texts], [text[3] for text in texts], looks)
         for at, finders in suspects:
             number, place, step_id, text = texts[at]
             file, line = lines.item(number, "file"), lines.item(number, "number")
-            yield from finds_at(text, detector, finders, (file, line, *key_of(values[number]), step_id, place))
+            yield from finds_at(text, privacy_finder, finders, (file, line, *key_of(values[number]), step_id, place))
 
 
 def parsed(line: str) -> dict[str, Any]:
@@ -172,16 +172,20 @@ def parsed(line: str) -> dict[str, Any]:
     return value  # type: ignore[no-any-return]
 
 
-def finds_in(value: dict[str, Any], detector: Detector, file: str, line: int | None = None) -> Iterator[TextFind]:
+def finds_in(
+    value: dict[str, Any], privacy_finder: PrivacyFinder, file: str, line: int | None = None
+) -> Iterator[TextFind]:
     """Finds in every text of a released line; the parsed value of an answer is searched field by field."""
     key = key_of(value)
     for place, step_id, text in texts_of(opened(value)):
-        yield from finds_at(text, detector, None, (file, line, *key, step_id, place))
+        yield from finds_at(text, privacy_finder, None, (file, line, *key, step_id, place))
 
 
-def finds_at(text: str, detector: Detector, finders: list[Finder] | None, where: Where) -> Iterator[TextFind]:
+def finds_at(
+    text: str, privacy_finder: PrivacyFinder, finders: list[RuleFinder] | None, where: Where
+) -> Iterator[TextFind]:
     """Finds in one text. `finders`: the rules that may find something in it, null for all."""
-    for number, hit in enumerate(hits := detector.hits(text, finders)):
+    for number, hit in enumerate(hits := privacy_finder.hits(text, finders)):
         yield TextFind(*where, hit.group, hit.kind, excerpt(text, hits, number))
 
 
@@ -231,10 +235,10 @@ def excerpt(text: str, hits: list[Hit], number: int) -> str:
     return " ".join("".join([*parts, text[at:end]]).split())
 
 
-def masked(text: str, detector: Detector) -> str:
+def masked(text: str, privacy_finder: PrivacyFinder) -> str:
     """A whole name, every find in it masked."""
     at, parts = 0, []
-    for hit in detector.hits(text.replace("/", " ")):
+    for hit in privacy_finder.hits(text.replace("/", " ")):
         parts += [text[at : hit.start], mask(text, hit)]
         at = hit.end
     return "".join([*parts, text[at:]])

@@ -7,7 +7,7 @@ import polars as pl
 from openclawbench.records.release import ReleaseFind, ReleaseFinds, ReleaseLines
 from openclawbench.records.second_pass import ReleaseFindPass2, ReleaseLinePass2
 from openclawbench.release.files.names import ROOT
-from openclawbench.release.privacy.detect import Detector
+from openclawbench.release.privacy.finder import PrivacyFinder
 from openclawbench.release.privacy.rules import PrivacyRules
 from openclawbench.release.privacy.scan import SCANNED, finds_of
 from openclawbench.runtime.stage import stage
@@ -20,7 +20,7 @@ def search_text(lines: ReleaseLines, rules: PrivacyRules) -> ReleaseFinds:
     first = pl.col("files").list.first()
     place = pl.concat_str(pl.lit(f"{ROOT}/"), "source_model", pl.lit("/"), first)
     searched = lines.filter(first.is_in(SCANNED)).select("line", file=place, number=pl.lit(None, pl.Int64)).collect()
-    rows = [find._asdict() | {"in_name": find.in_name} for find in finds_of(searched, Detector(rules))]
+    rows = [find._asdict() | {"in_name": find.in_name} for find in finds_of(searched, PrivacyFinder(rules))]
     return from_records(rows, ReleaseFind).lazy()
 
 

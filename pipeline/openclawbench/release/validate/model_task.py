@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from openclawbench.records.datapackage import MadeFrom
 from openclawbench.release.files.names import MASTER_FILE, ROOT
-from openclawbench.release.privacy.detect import Detector
+from openclawbench.release.privacy.finder import PrivacyFinder
 from openclawbench.release.privacy.rules import PrivacyRules
 from openclawbench.release.privacy.scan import TextScan
 from openclawbench.release.validate.files.divided_tables import check_divided
@@ -67,7 +67,7 @@ def carry_out(task: ModelTask) -> ModelResult:
         check_parquet_tables(task.root, task.model, result.findings)
         check_divided(task.root, task.model, result.findings)
     elif task.kind == "text":
-        result.scan = scan_model(task.root, task.model, Detector(task.privacy))
+        result.scan = scan_model(task.root, task.model, PrivacyFinder(task.privacy))
     else:
         check_records(task, result)
     return result

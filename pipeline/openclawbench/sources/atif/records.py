@@ -24,7 +24,7 @@ class ToolCall(msgspec.Struct):
     arguments: msgspec.Raw = NULL
 
 
-class Result(msgspec.Struct):
+class ToolResult(msgspec.Struct):
     """A result of a step's observation."""
 
     source_call_id: Any = None
@@ -36,7 +36,7 @@ class Result(msgspec.Struct):
 class Observation(msgspec.Struct):
     """What came back."""
 
-    results: list[Result] | None = None
+    results: list[ToolResult] | None = None
 
 
 class StepExtra(msgspec.Struct):
@@ -116,7 +116,7 @@ def without_extra(step: AtifStep) -> AtifStep:
     return msgspec.structs.replace(step, extra=NULL, observation=Observation(results))
 
 
-def results_of(step: AtifStep) -> list[Result]:
+def results_of(step: AtifStep) -> list[ToolResult]:
     """Results of a step's observation."""
     return (step.observation.results if step.observation else None) or []
 
@@ -154,7 +154,7 @@ def as_json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def details_of(result: Result, extra: StepExtra) -> tuple[str | None, bool | None]:
+def details_of(result: ToolResult, extra: StepExtra) -> tuple[str | None, bool | None]:
     """(details as JSON text, is_error) of a result: its own `extra`, what the converter kept of the tool's details,
     and which sub-agent's trajectory it stands for."""
     own = own_extra(result)
@@ -172,7 +172,7 @@ def details_of(result: Result, extra: StepExtra) -> tuple[str | None, bool | Non
     return slim_details(json.dumps(details).encode() if details else b""), error
 
 
-def own_extra(result: Result) -> dict[str, Any]:
+def own_extra(result: ToolResult) -> dict[str, Any]:
     """A result's `extra` without our own labels; nothing if it is not an object."""
     try:
         content = msgspec.json.decode(result.extra, type=dict[str, msgspec.Raw])

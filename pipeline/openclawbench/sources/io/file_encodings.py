@@ -8,23 +8,24 @@ if TYPE_CHECKING:
 MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
 
 MAGIC_BYTES = max(map(len, MAGIC))
-MOST_BYTES = 512 << 20  # that a file is unpacked to: a few bytes can be made to stand for more than any memory holds
+# Most bytes that a file is decompressed to: a few bytes can stand for more than any memory holds.
+MOST_BYTES = 512 << 20
 CHUNK = 16 << 20
 
 
-class BrokenPacking(ValueError):
+class BrokenCompression(ValueError):
     """Compressed data that is cut off or damaged."""
 
 
-def is_packed(head: bytes) -> bool:
+def is_compressed(head: bytes) -> bool:
     """True for bytes that begin as compressed ones do."""
     return head.startswith(tuple(MAGIC))
 
 
 def decompressed(data: bytes) -> bytes:
-    """The bytes themselves, or what they were compressed from. BrokenPacking where the compressed data is,
+    """The bytes themselves, or what they were compressed from. BrokenCompression where the compressed data is,
     ValueError if it stands for more than MOST_BYTES."""
-    if not is_packed(data):
+    if not is_compressed(data):
         return data
     kind = next(name for magic, name in MAGIC.items() if data.startswith(magic))
     import pyarrow as pa
@@ -33,7 +34,7 @@ def decompressed(data: bytes) -> bytes:
         with pa.CompressedInputStream(pa.BufferReader(data), kind) as stream:
             return limited(stream, data)
     except (OSError, pa.ArrowException) as error:
-        raise BrokenPacking(f"broken {kind} data: {error}") from error
+        raise BrokenCompression(f"broken {kind} data: {error}") from error
 
 
 def limited(stream: "pa.CompressedInputStream", data: bytes) -> bytes:
@@ -51,7 +52,13 @@ def limited(stream: "pa.CompressedInputStream", data: bytes) -> bytes:
     return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
-PACKED = {b"PK\x03\x04": "zip", b"BZh": "bzip2", b"\xfd7zXZ\x00": "xz", b"\x04\x22\x4d\x18": "lz4", b"7z\xbc\xaf": "7z"}
+UNREAD_COMPRESSIONS = {
+    b"PK\x03\x04": "zip",
+    b"BZh": "bzip2",
+    b"\xfd7zXZ\x00": "xz",
+    b"\x04\x22\x4d\x18": "lz4",
+    b"7z\xbc\xaf": "7z",
+}
 WIDE = {  # longer marks first: one begins as another does
     b"\xff\xfe\x00\x00": "UTF-32",
     b"\x00\x00\xfe\xff": "UTF-32",
@@ -66,10 +73,10 @@ WIDE = {  # longer marks first: one begins as another does
 
 def other_form(content: bytes) -> str | None:
     """What a file is and what to do, as two sentences; None if it is in no such form."""
-    if is_packed(content):
+    if is_compressed(content):
         return "it is packed twice. Unpack it once"
-    packed = next((name for magic, name in PACKED.items() if content.startswith(magic)), None)
-    if packed is not None:
-        return f"it is packed with {packed}, which is not read. Unpack it, or pack it with gzip or zstd"
+    compression = next((name for magic, name in UNREAD_COMPRESSIONS.items() if content.startswith(magic)), None)
+    if compression is not None:
+        return f"it is packed with {compression}, which is not read. Unpack it, or pack it with gzip or zstd"
     wide = next((name for mark, name in WIDE.items() if content.startswith(mark)), None)
     return None if wide is None else f"its text is {wide}. Convert it to UTF-8"

@@ -16,8 +16,8 @@ from openclawbench.sources.io.bounded_counter import NamedCounts
 from openclawbench.sources.io.content_text import QUOTED
 from openclawbench.sources.io.json_values import text_of
 from openclawbench.sources.io.jsonl import Fault, RawFile, RawLine, read_lines, readable
-from openclawbench.sources.io.packed_steps import Packed
 from openclawbench.sources.io.record_spans import LazyContent, Spans
+from openclawbench.sources.io.step_spool import StepSpool
 from openclawbench.sources.io.timestamps import iso_time
 from openclawbench.sources.openclaw.background_commands import link_background
 from openclawbench.sources.openclaw.branches import Branch, Node, active_branch, is_chain
@@ -25,9 +25,9 @@ from openclawbench.sources.openclaw.context import first_prompt, native_name
 from openclawbench.sources.openclaw.records import (
     LINE,
     METADATA,
-    Line,
     Message,
     Outline,
+    SessionRecord,
     decode_line,
     decode_outline,
 )
@@ -151,7 +151,7 @@ class OpenClaw(Source):
             builder = StepBuilder(rules)
             note_branch(session, builder.counts, body, branch)
             del raw, body
-            build(session, builder, spans.rows(branch.active), Packed())
+            build(session, builder, spans.rows(branch.active), StepSpool())
             session.abandoned_steps = abandoned_steps(spans.rows(branch.abandoned), rules)
         except (ValueError, RecursionError):
             return None
@@ -196,7 +196,7 @@ def dropped_head(session: ParsedSession, context: dict[str, Any]) -> bool:
     """True if the trajectory sidecar has a prompt that no user turn of the session has. All turns may be gone with
     the head, but then something that came after it is there: a file cut before its first turn lacks the tail."""
     first_prompt = context.get("sidecar", {}).get("first_prompt")
-    if not isinstance(first_prompt, str) or not (session.user_turns or session.steps or session.packed_steps):
+    if not isinstance(first_prompt, str) or not (session.user_turns or session.steps or session.spooled_steps):
         return False
     return all(first_prompt.strip() not in turn["raw_text"] for turn in session.user_turns)
 
@@ -230,14 +230,14 @@ def branch_of(body: list[RawLine], later: set[int], contents: Iterable[Any] | No
     return active_branch([node_of(row.value, content, at in later) for at, (row, content) in enumerate(rows)])
 
 
-def node_of(line: Line | Outline, content: Any, is_joined: bool) -> Node:
+def node_of(line: SessionRecord | Outline, content: Any, is_joined: bool) -> Node:
     """What the tree needs of a record."""
     parent = None if line.parentId is msgspec.UNSET else line.parentId
     has_parent = line.parentId is not msgspec.UNSET and not (is_joined and parent is None)
     return Node(id_text(line.id), id_text(parent), has_parent, content)
 
 
-def content_of(line: Line) -> tuple[Any, ...]:
+def content_of(line: SessionRecord) -> tuple[Any, ...]:
     """What a record says, without its times, so that a repeated write is a duplicate."""
     return (line.type, line.customType, message_content(line.message) if line.message else line.data)
 
@@ -276,7 +276,7 @@ def note_branch(session: ParsedSession, counts: NamedCounts, body: list[RawLine]
 
 
 def build(
-    session: ParsedSession, builder: StepBuilder, active: Iterable[RawLine], packed: Packed | None = None
+    session: ParsedSession, builder: StepBuilder, active: Iterable[RawLine], spool: StepSpool | None = None
 ) -> None:
     """Fill steps, user turns, counts and the run summary from the records of the active branch."""
     rules, times = builder.rules, []
@@ -288,14 +288,14 @@ def build(
             builder.message(row, line.message, time)
         else:
             note_record(builder, row)
-        if packed is not None:
-            packed.take_over(builder.steps, row.length, rules)
+        if spool is not None:
+            spool.take_over(builder.steps, row.length, rules)
     builder.finish()
     link_background(builder.steps, builder.user_turns, rules)
     session.order_ambiguous = any(step["order_ambiguous"] for step in builder.steps)
     session.run = run_summary(builder, times)
-    session.steps = builder.steps if packed is None else []
-    session.packed_steps = None if packed is None else packed.finish(builder.steps)
+    session.steps = builder.steps if spool is None else []
+    session.spooled_steps = None if spool is None else spool.finish(builder.steps)
     session.user_turns = builder.user_turns
     session.models = list(builder.models)
     session.unknown_blocks = builder.unknown_blocks
@@ -313,7 +313,7 @@ def texts_of_run(session: ParsedSession) -> dict[str, str]:
 
 def note_record(builder: StepBuilder, row: RawLine) -> None:
     """A record of the active branch that is not a message, into a named count."""
-    line: Line = row.value
+    line: SessionRecord = row.value
     builder.escaped |= row.escaped
     if line.type not in METADATA:
         builder.counts.note("unknown_type:", line.type)
@@ -351,7 +351,7 @@ def seems_several(lines: list[RawLine], headers: int, content: bytes | memoryvie
     runs of several session ids wrote into it. `headers`: how many there are."""
     if headers > 1 and len({identity_of(row, content) for row in lines if row.value.type == "session"}) > 1:
         return True
-    records: Iterator[Line | Outline] = (row.value for row in lines)
+    records: Iterator[SessionRecord | Outline] = (row.value for row in lines)
     runs = {
         id_text(record.data.get("sessionId"))
         for record in records

@@ -67,7 +67,7 @@ class Message(msgspec.Struct, gc=False):
     details: msgspec.Raw = msgspec.Raw(b"")
 
 
-class Line(msgspec.Struct, gc=False):
+class SessionRecord(msgspec.Struct, gc=False):
     """One record of a session file."""
 
     type: str | None = None
@@ -113,7 +113,7 @@ class LooseMessage(Message, gc=False):
     timestamp: msgspec.Raw = NULL
 
 
-class LooseLine(Line, gc=False):
+class LooseSessionRecord(SessionRecord, gc=False):
     """A record whose values of any kind are left as they are written."""
 
     id: msgspec.Raw = NULL
@@ -125,16 +125,16 @@ class LooseLine(Line, gc=False):
 
 
 TYPED = ("text", "thinking", "toolCall", "image")  # blocks that are read: their fields must be as they should
-LINE = msgspec.json.Decoder(Line)
+LINE = msgspec.json.Decoder(SessionRecord)
 BLOCK = msgspec.json.Decoder(Block)
 CONTENT = msgspec.json.Decoder(list[msgspec.Raw] | str | None)
 BARE = msgspec.json.Decoder(Bare)
 KIND = msgspec.json.Decoder(Kind)
-LOOSE = msgspec.json.Decoder(LooseLine)
+LOOSE = msgspec.json.Decoder(LooseSessionRecord)
 OUTLINE = msgspec.json.Decoder(Outline)
 
 
-def decode_line(data: bytes) -> Line:
+def decode_line(data: bytes) -> SessionRecord:
     """A record; ValueError if the bytes are not valid JSON, UnexpectedShape where they are but not a record's."""
     try:
         return LINE.decode(data)
@@ -142,7 +142,7 @@ def decode_line(data: bytes) -> Line:
         return decode_loosely(data, error)
 
 
-def decode_loosely(data: bytes, refused: msgspec.ValidationError) -> Line:
+def decode_loosely(data: bytes, refused: msgspec.ValidationError) -> SessionRecord:
     """A record with a number beyond all bounds (1e400), which the standard parser reads and the fast one refuses, or
     of an unknown type, or with a content block of one, whose fields may be anything. UnexpectedShape where it was
     refused for something else."""
@@ -160,7 +160,7 @@ def decode_loosely(data: bytes, refused: msgspec.ValidationError) -> Line:
     return line
 
 
-def of_unknown_type(data: bytes) -> Line | None:
+def of_unknown_type(data: bytes) -> SessionRecord | None:
     """A record of an unknown type, whose content is not read; null for any other."""
     try:
         bare = BARE.decode(data)
@@ -168,7 +168,7 @@ def of_unknown_type(data: bytes) -> Line | None:
         return None
     if bare.type is None or bare.type in RECORDS:
         return None
-    return Line(type=bare.type, id=bare.id, parentId=bare.parentId, timestamp=bare.timestamp)
+    return SessionRecord(type=bare.type, id=bare.id, parentId=bare.parentId, timestamp=bare.timestamp)
 
 
 def content_of(raw: msgspec.Raw) -> list[Block] | str | None:

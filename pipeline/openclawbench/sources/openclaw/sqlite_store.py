@@ -12,7 +12,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from openclawbench.sources.io.file_encodings import MOST_BYTES, decompressed, is_packed
+from openclawbench.sources.io.file_encodings import MOST_BYTES, decompressed, is_compressed
 from openclawbench.sources.openclaw.session_index import REASON
 from openclawbench.sources.openclaw.store_tables import (
     NODES,
@@ -190,7 +190,7 @@ def event(seq: Any, text: Any, blob: Any) -> bytes:
         return text.encode()
     if not isinstance(blob, bytes):
         raise ValueError(f"row {seq} (seq) is neither text nor compressed")
-    if not is_packed(blob):
+    if not is_compressed(blob):
         raise ValueError(f"row {seq} (seq): its compressed data cannot be read: it does not begin as such data does")
     try:
         return decompressed(blob)

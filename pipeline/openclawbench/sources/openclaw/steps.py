@@ -31,7 +31,7 @@ NOTHING, ONE_WITH_ONE = (
 )  # how most messages are paired: nothing to pair, a call with its result
 
 
-class Result(msgspec.Struct, gc=False):
+class ToolResult(msgspec.Struct, gc=False):
     """A tool result in the open stretch."""
 
     row: RawLine
@@ -50,7 +50,7 @@ class Stretch(msgspec.Struct):
     text: str | None = None
     user_turn: int | None = None
     time: str | None = None
-    results: list[Result] = []
+    results: list[ToolResult] = []
     followed: bool = False  # something other than its results came after it
     unknown: bool = False  # it has content blocks of unknown types
     runner_text: str | None = None  # rule of a text in it that the program wrote in the agent's place
@@ -94,7 +94,7 @@ class StepBuilder(StepRows):
             self.assistant(row, message, time)
         elif message.role == "toolResult":
             self.decide_mirrors()
-            self.stretch.results.append(Result(row, message, self.current_turn(), time))
+            self.stretch.results.append(ToolResult(row, message, self.current_turn(), time))
         elif message.role == "user":
             self.user(row, message, time)
         elif message.role == "bashExecution":
@@ -124,7 +124,7 @@ class StepBuilder(StepRows):
     def results(self, row: RawLine, results: list[Message], time: str | None) -> None:
         """Several results in one record, which the caller counts: each of them will be counted as one."""
         self.decide_mirrors()
-        self.stretch.results.extend(Result(row, result, self.current_turn(), time) for result in results)
+        self.stretch.results.extend(ToolResult(row, result, self.current_turn(), time) for result in results)
         self.counts["step_result"] -= len(results)
 
     def assistant(self, row: RawLine, message: Message, time: str | None) -> None:
@@ -275,7 +275,7 @@ class StepBuilder(StepRows):
         reply = "step_mirrored_reply" if open_one.is_mirror else "step_reply"
         self.counts["step_call" if executed else reply if made_step else no_step_reason] += 1
 
-    def call_step(self, call: Block, result: Result | None, ambiguous: bool) -> None:
+    def call_step(self, call: Block, result: ToolResult | None, ambiguous: bool) -> None:
         name = clean_name(call.name)
         arguments = str(call.arguments, "utf-8", "backslashreplace")
         shown = name or "(no name)"
@@ -288,7 +288,7 @@ class StepBuilder(StepRows):
         if self.escaped:
             self.note(step)
 
-    def orphan_step(self, result: Result) -> None:
+    def orphan_step(self, result: ToolResult) -> None:
         """A result without a call: newer releases don't write the line of an unknown tool's call."""
         if self.is_synthetic(result_text(result.message)):
             self.noise["synthetic_orphans"] += 1
@@ -327,7 +327,7 @@ class StepBuilder(StepRows):
         if self.escaped:
             self.note(step)
 
-    def attach_result(self, step: dict[str, Any], result: Result) -> None:
+    def attach_result(self, step: dict[str, Any], result: ToolResult) -> None:
         """Give a call its result."""
         message = result.message
         self.add_result(
@@ -341,7 +341,7 @@ class StepBuilder(StepRows):
             self.note_escapes(step, [self.stretch.row, *(result.row for result in self.stretch.results)])
 
 
-def paired(calls: list[Block], results: list[Result]) -> Pairing:
+def paired(calls: list[Block], results: list[ToolResult]) -> Pairing:
     """pair() of a message's calls and the results after it; most come back one by one in the order of the calls."""
     if not calls and not results:
         return NOTHING

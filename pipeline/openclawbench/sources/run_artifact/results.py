@@ -13,7 +13,7 @@ FAILED, TIMED_OUT = "error", "TimeoutExpired"  # a result's status; the error ty
 
 
 @dataclass
-class Result:
+class ToolResult:
     """One result of the open stretch: the event that has it and, where there is one, its repetition."""
 
     event: Event
@@ -68,7 +68,7 @@ def output_key(event: Event) -> str:
     return "output" if "output" in event.value else "content"
 
 
-def belongs(result: Result, echo: Event) -> bool:
+def belongs(result: ToolResult, echo: Event) -> bool:
     """True if a tool message is about the same call as a result: by id, else by tool name and equal content."""
     if result.echo is not None or result.event.kind != "tool_result":
         return False

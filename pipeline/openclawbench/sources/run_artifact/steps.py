@@ -9,7 +9,7 @@ from openclawbench.sources.io.jsonl import Fault
 from openclawbench.sources.io.timestamps import iso_time
 from openclawbench.sources.result_pairing import Called, clean_name, pair
 from openclawbench.sources.run_artifact.document import Event
-from openclawbench.sources.run_artifact.results import Result, belongs, repeats
+from openclawbench.sources.run_artifact.results import ToolResult, belongs, repeats
 from openclawbench.sources.step_builder import Feedback, Moment, Speech, StepList
 
 ARGUMENTS = ("raw_arguments", "parsed_arguments", "arguments")  # the first that is there is what the agent wrote
@@ -22,7 +22,7 @@ class Stretch:
     moment: Moment
     message: Event | None = None
     calls: list[Event] = field(default_factory=list)
-    results: list[Result] = field(default_factory=list)
+    results: list[ToolResult] = field(default_factory=list)
 
 
 class TraceBuilder:
@@ -82,7 +82,7 @@ class TraceBuilder:
         """A result; before any agent message it belongs to one that the trace does not have."""
         if self.list.message_index == 0:
             self.stretch = Stretch(self.list.moment(time_of(event)))
-        self.stretch.results.append(Result(event))
+        self.stretch.results.append(ToolResult(event))
 
     def tool_message(self, event: Event) -> None:
         """The repetition of a result, counted once; where no result event has it, the result itself."""
@@ -174,7 +174,7 @@ class TraceBuilder:
             self.list.reply(text, self.stretch.moment, [message.row], thought(message))
 
 
-def feedback(result: Result) -> Feedback:
+def feedback(result: ToolResult) -> Feedback:
     """A result as a step keeps it."""
     return Feedback(result.text, [event.row for event in result.events], result.details, result.is_error)
 

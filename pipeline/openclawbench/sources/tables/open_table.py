@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from openclawbench.rules.tables import TableRules
-from openclawbench.sources.io.file_encodings import MAGIC_BYTES, decompressed, is_packed
+from openclawbench.sources.io.file_encodings import MAGIC_BYTES, decompressed, is_compressed
 from openclawbench.sources.io.mmap_files import mapped
 from openclawbench.sources.tables.parquet import MAGIC, ParquetTable, find_parquet_table, open_parquet
 from openclawbench.sources.tables.rows import JsonTable, SessionTable, find_json_table, number_in
@@ -16,9 +16,9 @@ Known = tuple[int, int, int]
 
 
 def find_table(source: bytes | Path, first: Any, rules: TableRules) -> SessionTable | None:
-    """The table of sessions that a file is; None if it is not one. `source`: its bytes, unpacked, or the path of a very
-    large file. `first`: its first record, None if that is not JSON. Raises OSError or BrokenPacking if it cannot be
-    read."""
+    """The table of sessions that a file is; None if it is not one. `source`: its bytes, decompressed, or the path of a
+    very large file. `first`: its first record, None if that is not JSON. Raises OSError or BrokenCompression if it
+    cannot be read."""
     if isinstance(source, Path):
         with source.open("rb") as file:
             if file.read(len(MAGIC)) == MAGIC:
@@ -50,7 +50,7 @@ def opened(path: Path, known: Known, column: str) -> SessionTable:
         head = file.read(max(MAGIC_BYTES, len(MAGIC)))
     if head.startswith(MAGIC):
         return ParquetTable(open_parquet(path), column)
-    content = decompressed(path.read_bytes()) if is_packed(head) else mapped_or_read(path)
+    content = decompressed(path.read_bytes()) if is_compressed(head) else mapped_or_read(path)
     if content[: len(MAGIC)] == MAGIC:
         return ParquetTable(open_parquet(bytes(content)), column)
     return JsonTable(content, column)

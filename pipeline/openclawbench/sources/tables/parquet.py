@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from openclawbench.rules.tables import TableRules
-from openclawbench.sources.io.file_encodings import BrokenPacking
+from openclawbench.sources.io.file_encodings import BrokenCompression
 from openclawbench.sources.tables.rows import (
     LOOKED_AT,
     Row,
@@ -60,14 +60,14 @@ class ParquetTable(SessionTable):
 
 
 def open_parquet(source: Path | bytes) -> "pq.ParquetFile":
-    """A Parquet file by its path or its bytes. Raises BrokenPacking if it cannot be read."""
+    """A Parquet file by its path or its bytes. Raises BrokenCompression if it cannot be read."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     try:
         return pq.ParquetFile(source if isinstance(source, Path) else pa.BufferReader(source))
     except (OSError, pa.ArrowException) as error:
-        raise BrokenPacking(f"a Parquet file that cannot be read: {error}".rstrip(".")) from error
+        raise BrokenCompression(f"a Parquet file that cannot be read: {error}".rstrip(".")) from error
 
 
 def find_parquet_table(file: "pq.ParquetFile", rules: TableRules) -> ParquetTable | None:
@@ -82,14 +82,14 @@ def find_parquet_table(file: "pq.ParquetFile", rules: TableRules) -> ParquetTabl
 
 
 def rows_of(file: "pq.ParquetFile") -> Iterator[Row]:
-    """Every row. Raises BrokenPacking where the file is damaged."""
+    """Every row. Raises BrokenCompression where the file is damaged."""
     import pyarrow as pa
 
     try:
         for batch in file.iter_batches(batch_size=AT_ONCE):
             yield from batch.to_pylist()
     except (OSError, pa.ArrowException) as error:
-        raise BrokenPacking(f"a Parquet file that cannot be read: {error}".rstrip(".")) from error
+        raise BrokenCompression(f"a Parquet file that cannot be read: {error}".rstrip(".")) from error
 
 
 def text_of(value: Any) -> bytes:

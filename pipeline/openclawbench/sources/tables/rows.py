@@ -1,7 +1,7 @@
 """Tables whose rows hold sessions: a document in one column, and what the benchmark says of it in the others.
 
-A table is JSONL, a JSON document that is one row or a list of rows, or Parquet; plain or packed. The values of a row
-decide what it is: the session is the first column that an adapter of documents claims.
+A table is JSONL, a JSON document that is one row or a list of rows, or Parquet; plain or compressed. The values of a
+row decide what it is: the session is the first column that an adapter of documents claims.
 """
 
 import json
@@ -61,8 +61,8 @@ class SessionTable(ABC):
 
 
 class JsonTable(SessionTable):
-    """JSONL, or one JSON document that is a row or a list of rows. `content`: of the file, unpacked; a view where it is
-    very large."""
+    """JSONL, or one JSON document that is a row or a list of rows. `content`: of the file, decompressed; a view where
+    it is very large."""
 
     def __init__(self, content: bytes | memoryview, column: str, is_document: bool = False) -> None:
         self.content, self.column, self.is_document = content, column, is_document

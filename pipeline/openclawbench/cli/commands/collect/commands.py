@@ -22,7 +22,7 @@ from openclawbench.storage.data_folder import DataFolder
 if TYPE_CHECKING:
     from openclawbench.collect.collection import Collection
     from openclawbench.collect.convert import Converted
-    from openclawbench.collect.forecast import Forecast
+    from openclawbench.collect.forecast import CostForecast
 
 app = typer.Typer(
     help="From BFCL tasks to scored sessions: plan, real OpenClaw agents, BFCL's evaluator.", no_args_is_help=True
@@ -119,7 +119,7 @@ def warn_before_first_run(collection: "Collection", collection_plan: Plan, has_n
         )
 
 
-def print_forecast(forecasts: "list[Forecast]", sessions: int, concurrency: int, json_out: bool) -> None:
+def print_forecast(forecasts: "list[CostForecast]", sessions: int, concurrency: int, json_out: bool) -> None:
     """What is left, by source model and category, and in all."""
     from openclawbench.collect.forecast import totals
 

@@ -37,7 +37,7 @@ from openclawbench.release.labels.labels import (
     SPLITS_FILE,
     part_file,
 )
-from openclawbench.release.privacy.detect import Detector
+from openclawbench.release.privacy.finder import PrivacyFinder
 from openclawbench.release.privacy.policy import RULES_FILE as PRIVACY
 from openclawbench.release.privacy.rules import PrivacyRules
 from openclawbench.release.provenance import NAME as PACKAGE
@@ -115,13 +115,13 @@ def check_known(
         else {}
     )
     expected = {*PLAIN_NAMES, *prompts, *names_of(models)}
-    detector = Detector(rules)
+    privacy_finder = PrivacyFinder(rules)
     present = set(names_in(root))
     for name in sorted(present):
         if is_known(name, expected) or (provenance is None and name.startswith("prompts/")):
             continue
         findings.add("file_unknown", name, "does not belong to a release, and no other check reads it. Remove it")
-        for kind, line in keys_in(root / name, detector):
+        for kind, line in keys_in(root / name, privacy_finder):
             findings.add("text_key", name, f"holds a find of kind {kind}", line)
     asked_judges = {prompt.judge for prompt in provenance.judges} - BASELINE_JUDGES if provenance else set()
     for name, stage in prompts.items():
@@ -163,13 +163,13 @@ def is_known(name: str, expected: set[str]) -> bool:
     return table in expected and table.rpartition("/")[2] in TABLES
 
 
-def keys_in(path: Path, detector: Detector) -> Iterator[tuple[str, int]]:
+def keys_in(path: Path, privacy_finder: PrivacyFinder) -> Iterator[tuple[str, int]]:
     """(kind, line) of each key in the beginning of a file, as text."""
     try:
         with path.open("rb") as file:
             text = file.read(SEARCHED_BYTES).decode("utf-8", "replace")
     except OSError:
         return
-    for hit in detector.hits(text):
+    for hit in privacy_finder.hits(text):
         if hit.group == "key":
             yield hit.kind, text.count("\n", 0, hit.start) + 1

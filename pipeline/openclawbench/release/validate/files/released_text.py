@@ -13,7 +13,7 @@ from openclawbench.errors import InvalidRules
 from openclawbench.release.files.jsonl_files import open_lines, released
 from openclawbench.release.files.names import ROOT
 from openclawbench.release.input_files import INPUTS_TABLE
-from openclawbench.release.privacy.detect import Detector
+from openclawbench.release.privacy.finder import PrivacyFinder
 from openclawbench.release.privacy.policy import RULES_FILE
 from openclawbench.release.privacy.rules import PrivacyRules
 from openclawbench.release.privacy.scan import (
@@ -32,44 +32,46 @@ from openclawbench.tables.sorted_merge import row_groups
 def check_released_text(root: Path, scans: Iterable[TextScan], rules: PrivacyRules, findings: Findings) -> TextScan:
     """A finding for each find of a group that the release must not hold; other finds are reported. `scans`: of each
     model."""
-    detector, scan, paths = Detector(rules), TextScan(), TextScan()
+    privacy_finder, scan, paths = PrivacyFinder(rules), TextScan(), TextScan()
     for of_model in scans:
         scan.absorb(of_model)
-    scan_inputs(inputs_of(root), detector, paths)
+    scan_inputs(inputs_of(root), privacy_finder, paths)
     for find in (*scan.kept, *paths.kept):
         if is_wrong(find, rules):
-            masked = find.masked(detector)
+            masked = find.masked(privacy_finder)
             message = f'{masked.trajectory_id}, {masked.place}: {masked.kind} "{masked.excerpt}"'
             findings.add(f"text_{find.group}", find.file, message, find.line)
     findings.reported = [*reported("text", scan, rules), *reported("paths", paths, rules)]
     return scan
 
 
-def scan_release(root: Path, models: list[str], detector: Detector) -> tuple[TextScan, TextScan]:
+def scan_release(root: Path, models: list[str], privacy_finder: PrivacyFinder) -> tuple[TextScan, TextScan]:
     """Finds in the released texts, and in the paths of inputs that the data package names."""
     scan, paths = TextScan(), TextScan()
     for model in models:
-        scan.absorb(scan_model(root, model, detector))
-    scan_inputs(inputs_of(root), detector, paths)
+        scan.absorb(scan_model(root, model, privacy_finder))
+    scan_inputs(inputs_of(root), privacy_finder, paths)
     return scan, paths
 
 
-def scan_model(root: Path, model: str, detector: Detector) -> TextScan:
+def scan_model(root: Path, model: str, privacy_finder: PrivacyFinder) -> TextScan:
     """Finds in the released texts of one model."""
     scan = TextScan()
     for name in (f"{ROOT}/{model}/{file}" for file in SCANNED):
         if released(root / name):
             with contextlib.suppress(OSError):  # the check of its lines reports it
-                scan_file(root, name, detector, scan)
+                scan_file(root, name, privacy_finder, scan)
     return scan
 
 
-def scan_file(root: Path, name: str, detector: Detector, scan: TextScan, at_once: int = LINES_AT_ONCE) -> None:
+def scan_file(
+    root: Path, name: str, privacy_finder: PrivacyFinder, scan: TextScan, at_once: int = LINES_AT_ONCE
+) -> None:
     """Scan a JSONL file of a release. Raises OSError if it cannot be read to its end."""
     for start, lines in batches(root / name, at_once):
         numbers = range(start, start + len(lines))
         frame = pl.DataFrame({"line": lines, "file": name, "number": numbers})
-        for find in finds_of(frame, detector):
+        for find in finds_of(frame, privacy_finder):
             scan.add(find)
 
 

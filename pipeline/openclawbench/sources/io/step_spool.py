@@ -27,7 +27,7 @@ LOOKED_AT = (
 TEXTS = ("arguments", "reflection_text", "result_details")
 
 
-class Packed:
+class StepSpool:
     """Takes rows over from a builder's list; leaves there those that are looked at once all are known.
 
     These are: the last one, the first of each user turn, and what background commands are linked by. To number the
@@ -37,35 +37,35 @@ class Packed:
     def __init__(self) -> None:
         self.parts: list[bytes] = []  # Parquet
         self.height = 0  # steps in them
-        self.packed_rows = 0  # rows at the head of the builder's list that are packed already
+        self.spooled_rows = 0  # rows at the head of the builder's list that are spooled already
         self.raw_bytes = 0
 
     def take_over(self, steps: list[Row], raw_bytes: int, rules: NormalizeRules) -> None:
-        """Pack the builder's steps if so many bytes have been read since the last time."""
+        """Spool the builder's steps if so many bytes have been read since the last time."""
         self.raw_bytes += raw_bytes
         if self.raw_bytes < AT_ONCE:
             return
         self.raw_bytes = 0
-        self.pack(from_records(steps[self.packed_rows :], Step))
-        steps[self.packed_rows :] = trim_rows(steps, self.packed_rows, rules)
-        self.packed_rows = len(steps)
+        self.spool(from_records(steps[self.spooled_rows :], Step))
+        steps[self.spooled_rows :] = trim_rows(steps, self.spooled_rows, rules)
+        self.spooled_rows = len(steps)
 
-    def pack(self, steps: pl.DataFrame) -> None:
+    def spool(self, steps: pl.DataFrame) -> None:
         """Keep steps as a part."""
         part = BytesIO()
         steps.write_parquet(part, compression="zstd", compression_level=1, statistics=False)
         self.parts.append(part.getvalue())
         self.height += steps.height
 
-    def finish(self, steps: list[Row]) -> "PackedSteps":
-        """Every step, given the builder's list at the end: its rows may know by now what the packed ones did not."""
-        self.pack(from_records(steps[self.packed_rows :], Step))
+    def finish(self, steps: list[Row]) -> "SpooledSteps":
+        """Every step, given the builder's list at the end: its rows may know by now what the spooled ones did not."""
+        self.spool(from_records(steps[self.spooled_rows :], Step))
         later = {name: {step["step_id"]: step[name] for step in steps if step[name] is not None} for name in LATER}
-        return PackedSteps(self.parts, self.height, later)
+        return SpooledSteps(self.parts, self.height, later)
 
 
 @dataclass(frozen=True)
-class PackedSteps:
+class SpooledSteps:
     """The steps of a very long session. `later`: step id -> value, of each column that was not known at first."""
 
     parts: list[bytes]

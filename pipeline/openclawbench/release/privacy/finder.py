@@ -18,7 +18,7 @@ BLANK = r"(?:\s|\\+[nrt])"
 BLANK_IN_JSON = r"(?:[\s\x1c-\x1f]|\\+(?:[nrtf]|u(?:00(?:0[9a-d]|1[c-f]|85|a0)|1680|20[0-5][0-9a-f]|3000)))"
 LINE_BREAK = re.compile(r"\r?\n")
 ESCAPED = re.compile(r"\\+([nrt]|[\"'])")  # of JSON inside a text
-SHORTEST = 8  # minimum length of a value that a detector gives without its position
+SHORTEST = 8  # minimum length of a value that a plugin gives without its position
 
 
 class Hit(NamedTuple):
@@ -31,7 +31,7 @@ class Hit(NamedTuple):
     shown: int  # characters at its beginning that name its kind and reveal nothing
 
 
-class Finder:
+class RuleFinder:
     """One compiled rule."""
 
     def __init__(self, rule: Rule, allowed: list[str]) -> None:
@@ -42,7 +42,7 @@ class Finder:
         self.values = [re.compile(pattern) for pattern in rule.values]
         self.allowed = [re.compile(pattern, re.DOTALL) for pattern in (*allowed, *rule.allow)]
         self.plugin: Any = rule.plugin and plugin_of(rule.plugin)
-        self.inner: list[Finder] = []  # for an encoded text: the rules that are tried on the decoded text
+        self.inner: list[RuleFinder] = []  # for an encoded text: the rules that are tried on the decoded text
 
     def may_hit(self, text: str) -> bool:
         """False if the text surely holds no find."""
@@ -94,7 +94,7 @@ class Finder:
         return text is not None and any(True for finder in self.inner for _ in finder.hits(text))
 
     def spans(self, text: str) -> Iterator[tuple[int, int]]:
-        """Spans of matches of the pattern, or of the values that the detector gives."""
+        """Spans of matches of the pattern, or of the values that the plugin gives."""
         if self.pattern:
             for match in self.pattern.finditer(text):
                 yield match.span(1 if match.re.groups else 0)
@@ -110,18 +110,18 @@ class Finder:
                 at = text.find(value, at + 1)
 
 
-class Detector:
+class PrivacyFinder:
     """All rules. Making it compiles the patterns and loads detect-secrets."""
 
     def __init__(self, rules: PrivacyRules) -> None:
         every = [*rules.rule, marks(rules)]
         self.rules = rules
-        self.finders = [Finder(rule, rules.allow if rule.group != "redacted" else []) for rule in every]
+        self.finders = [RuleFinder(rule, rules.allow if rule.group != "redacted" else []) for rule in every]
         keys = [finder for finder in self.finders if finder.rule.group == "key" and not finder.rule.encoded]
         for finder in self.finders:
             finder.inner = keys if finder.rule.encoded else []
 
-    def hits(self, text: str, finders: Iterable[Finder] | None = None) -> list[Hit]:
+    def hits(self, text: str, finders: Iterable[RuleFinder] | None = None) -> list[Hit]:
         """Finds in order, without overlaps: of overlapping finds the strictest stays. `finders`: the rules to use, null
         for all."""
         used = self.finders if finders is None else list(finders)
@@ -156,7 +156,7 @@ class Detector:
 
     def suspects(
         self, lines: Sequence[int], texts: Sequence[str], looks: pl.DataFrame
-    ) -> list[tuple[int, list[Finder]]]:
+    ) -> list[tuple[int, list[RuleFinder]]]:
         """(number of a text, rules that may find something in it), of every text that has any.
 
         `lines`: the number of each text's line; `looks`: `worth_a_look` of the lines. A column of texts is asked at
@@ -164,7 +164,7 @@ class Detector:
         table = pl.DataFrame(
             {"line": lines, "text": map(blanked, texts)}, schema={"line": pl.UInt32, "text": pl.String}
         ).with_row_index("number")
-        finders_of: dict[int, list[Finder]] = {}
+        finders_of: dict[int, list[RuleFinder]] = {}
         for finder, look in zip(self.finders, looks, strict=True):
             if not look.any():
                 continue
@@ -190,7 +190,7 @@ def in_json(pattern: str) -> str:
     return pattern.replace(QUOTE, QUOTE_IN_JSON).replace(BLANK, BLANK_IN_JSON)
 
 
-def wrapped_hits(text: str, former_hits: list[Hit], finders: Iterable[Finder]) -> Iterator[Hit]:
+def wrapped_hits(text: str, former_hits: list[Hit], finders: Iterable[RuleFinder]) -> Iterator[Hit]:
     """Further finds, with a line break inside: the text is searched with its lines joined."""
     wrapping = [finder for finder in finders if finder.rule.wrapped]
     if not wrapping or "\n" not in text:
