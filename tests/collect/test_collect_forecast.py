@@ -4,7 +4,7 @@ import pytest
 from planned import plan_of
 
 from openclawbench.cli.commands.collect.progress import line_of
-from openclawbench.collect.forecast import Costs, Measured, counted, totals
+from openclawbench.collect.forecast import Costs, Measured, count_sessions, totals
 from openclawbench.collect.run import Progress
 
 
@@ -18,7 +18,7 @@ def measured() -> Measured:
 
 def test_a_category_that_was_not_measured_is_reckoned_from_similar_ones_only(measured: Measured) -> None:
     sessions = plan_of("simple_0", "simple_1", "parallel_0", "multi_turn_base_0").sessions()
-    rows = {row.subset: row for row in measured.forecasts(counted(sessions))}
+    rows = {row.subset: row for row in measured.forecasts(count_sessions(sessions))}
     assert (rows["simple"].basis, rows["simple"].costs) == ("measured", Costs(4.0, 2000, 1.0))
     assert (rows["parallel"].basis, rows["parallel"].measured) == ("similar", 0)
     assert rows["parallel"].costs == Costs(2.0, 1000, 0.5)
@@ -28,7 +28,7 @@ def test_a_category_that_was_not_measured_is_reckoned_from_similar_ones_only(mea
 
 
 def test_another_source_model_says_nothing(measured: Measured) -> None:
-    [row] = measured.forecasts(counted(plan_of("simple_0", name="n").sessions()))
+    [row] = measured.forecasts(count_sessions(plan_of("simple_0", name="n").sessions()))
     assert row.costs is None
     assert totals([row], 1)["hours"] is None
 

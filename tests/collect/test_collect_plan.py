@@ -15,7 +15,7 @@ from openclawbench.collect.plan import (
     SourceModel,
     planned_task,
     read_plan,
-    sampled,
+    sample_tasks,
     source_models,
     tool_name,
     write_plan,
@@ -84,10 +84,10 @@ def test_an_unknown_kind_of_answer_is_named() -> None:
 
 def test_a_sample_is_even_over_the_categories_and_the_same_for_a_seed() -> None:
     tasks = [{"subset": subset, "n": n} for subset, count in (("a", 50), ("b", 3)) for n in range(count)]
-    drawn = sampled(tasks, 8, 1)
+    drawn = sample_tasks(tasks, 8, 1)
     assert [sum(task["subset"] == subset for task in drawn) for subset in "ab"] == [5, 3]
-    assert drawn == sampled(tasks, 8, 1) != sampled(tasks, 8, 2)
-    assert sampled(tasks, None, 1) == sampled(tasks, 99, 1) == tasks
+    assert drawn == sample_tasks(tasks, 8, 1) != sample_tasks(tasks, 8, 2)
+    assert sample_tasks(tasks, None, 1) == sample_tasks(tasks, 99, 1) == tasks
 
 
 def test_a_session_is_planned_anew_where_the_agent_could_do_otherwise() -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from planned import plan_of
 
-from openclawbench.collect.isolation import can_isolate, isolated
+from openclawbench.collect.isolation import can_isolate, without_network
 from openclawbench.collect.plan import Plan, write_plan
 
 
@@ -245,5 +245,5 @@ def test_an_isolated_command_reaches_loopback_and_nothing_else() -> None:
         "socket.create_connection(server.getsockname(), 2)\n"
         "print([name for _, name in socket.if_nameindex()])\n"
     )
-    ended = subprocess.run(isolated([sys.executable, "-c", program]), capture_output=True, text=True, timeout=60)
+    ended = subprocess.run(without_network([sys.executable, "-c", program]), capture_output=True, text=True, timeout=60)
     assert ended.stdout.strip() == "['lo']", ended.stderr

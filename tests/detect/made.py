@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from openclawbench.detect.labels import Choice, Item, LabelSet
+from openclawbench.detect.labels import LabelledTrajectory, LabelSelection, LabelSet
 from openclawbench.detect.predictions import PredictionsFile, prediction
 from openclawbench.detect.settings import LABELS, NORMAL
 
@@ -17,7 +17,7 @@ T43 = [  # paper T43: rows are labels, columns predictions
 ]
 
 
-def item(number: int, label: str = NORMAL, task: str | None = None, **values: Any) -> Item:
+def item(number: int, label: str = NORMAL, task: str | None = None, **values: Any) -> LabelledTrajectory:
     defaults: dict[str, Any] = {
         "key": (f"m{number % 3}", f"t{number:05}"),
         "task_id": task if task is not None else f"task{number // 3}",
@@ -28,7 +28,7 @@ def item(number: int, label: str = NORMAL, task: str | None = None, **values: An
         "status": "accepted",
         "judge": "openai",
     }
-    return Item(label=label, **defaults | values)
+    return LabelledTrajectory(label=label, **defaults | values)
 
 
 def of_matrix(matrix: list[list[int]]) -> tuple[LabelSet, PredictionsFile]:
@@ -44,8 +44,8 @@ def of_matrix(matrix: list[list[int]]) -> tuple[LabelSet, PredictionsFile]:
     return label_set(items), predictions_file(predicted)
 
 
-def label_set(items: list[Item]) -> LabelSet:
-    return LabelSet(Path("release"), Choice("accepted"), sorted(items, key=lambda one: one.key), {})
+def label_set(items: list[LabelledTrajectory]) -> LabelSet:
+    return LabelSet(Path("release"), LabelSelection("accepted"), sorted(items, key=lambda one: one.key), {})
 
 
 def predictions_file(rows: list[Any], name: str = "made") -> PredictionsFile:

@@ -9,18 +9,18 @@ from made_release import made_release, session, verdict
 from rules_judge_builders import call, evidence, failed, reply
 
 from openclawbench.detect.baselines import BASELINES, features, run_baseline
-from openclawbench.detect.labels import Choice, LabelSet
+from openclawbench.detect.labels import LabelSelection, LabelSet
 from openclawbench.detect.settings import LABELS, NORMAL, DetectRules
 from openclawbench.errors import UsageError
 from openclawbench.records.detection.prediction import Prediction
 
 RULES = DetectRules.load()
 GAP, WEAK = LABELS[1], LABELS[3]
-TEST = Choice()
+TEST = LabelSelection()
 
 
 def told(
-    name: str, root: Path, choice: Choice = TEST, fit: str | None = None
+    name: str, root: Path, choice: LabelSelection = TEST, fit: str | None = None
 ) -> tuple[LabelSet, list[Prediction], Any]:
     return run_baseline(name, root, choice, RULES, fit)
 
@@ -136,14 +136,14 @@ def test_a_held_out_model_is_never_fitted_to(name: str, tmp_path: Path) -> None:
         side = "train" if number % 4 else "test"
         sessions.append(session(number, label, side=side, model=model, words=words, task=f"o{number}"))
     root = made_release(tmp_path / "release", sessions)
-    labels, rows, provenance = told(name, root, Choice(cut="hold-one-out"))
+    labels, rows, provenance = told(name, root, LabelSelection(cut="hold-one-out"))
     assert len(rows) == 90 == len(labels.items)
     for row in rows:
         if row.source_model == "m1":
             assert row.label != GAP
     if name == "bow":
         assert provenance["trained_on"]["rows"] == 180  # each trajectory in two of three folds
-        one = told(name, root, Choice(cut="m2"))[1]
+        one = told(name, root, LabelSelection(cut="m2"))[1]
         assert one == [row for row in rows if row.source_model == "m2"]
 
 
@@ -167,20 +167,20 @@ def test_the_human_pool_is_predicted_by_what_is_fitted_elsewhere_and_not_to_its_
     verdicts = [verdict(reviewed[0], WEAK), verdict(reviewed[1], NORMAL), verdict(reviewed[2], None)]
     root = made_release(tmp_path / "release", [*reviewed, *train], human=verdicts)
     with pytest.raises(UsageError, match="--fit POOL"):
-        told("majority", root, Choice("human"))
-    labels, rows, provenance = told("majority", root, Choice("human"), "accepted")
+        told("majority", root, LabelSelection("human"))
+    labels, rows, provenance = told("majority", root, LabelSelection("human"), "accepted")
     assert [item.label for item in labels.items] == [WEAK, NORMAL] and labels.left_out == {"no_settled_verdict": 1}
     assert labels.judges == ["human"] and labels.choice.side == "all"
     assert {row.label for row in rows} == {GAP}
     assert provenance["trained_on"]["rows"] == 14  # of tasks t2 and t3, without a settled verdict, and free
-    assert told("rules", root, Choice("human"))[1]
+    assert told("rules", root, LabelSelection("human"))[1]
 
 
 def test_both_high_is_a_pool_with_sides(tmp_path: Path) -> None:
     sessions = [session(n, WEAK if n % 2 else NORMAL, side="train" if n < 10 else "test") for n in range(20)]
     both = ["t00001", "t00003", "t00004", "t00011", "t00012"]
     root = made_release(tmp_path / "release", sessions, both=both)
-    labels, _, provenance = told("majority", root, Choice("both-high"))
+    labels, _, provenance = told("majority", root, LabelSelection("both-high"))
     assert [item.key[1] for item in labels.items] == ["t00012", "t00011"]
     assert provenance["trained_on"]["rows"] == 3 and provenance["pool"] == "both-high"
 
@@ -212,7 +212,7 @@ def test_an_empty_side_and_an_unknown_baseline_say_what_there_is(tmp_path: Path)
     with pytest.raises(UsageError, match="--pool baseline takes them"):
         told("majority", root)
     with pytest.raises(UsageError, match="train side of the default cut holds no trajectory"):
-        told("majority", root, Choice("baseline"))
+        told("majority", root, LabelSelection("baseline"))
     with pytest.raises(UsageError, match="Use one of: majority"):
         told("best", root)
-    assert told("rules", root, Choice("baseline"))[0].is_baseline
+    assert told("rules", root, LabelSelection("baseline"))[0].is_baseline

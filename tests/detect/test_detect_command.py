@@ -473,11 +473,11 @@ def test_a_file_of_another_detector_is_not_overwritten(release: Path, tmp_path: 
 
 def test_names_that_make_the_same_file_name_do_not_collide(tmp_path: Path) -> None:
     from openclawbench.cli.commands.detect.results import distinct_path, predictions_path
-    from openclawbench.detect.labels import Choice, provenance_base, read_labels
+    from openclawbench.detect.labels import LabelSelection, provenance_base, read_labels
     from openclawbench.detect.predictions import write_predictions
     from openclawbench.detect.settings import DetectRules
 
-    labels = read_labels(made_release(tmp_path / "release", [session(1)]), Choice())
+    labels = read_labels(made_release(tmp_path / "release", [session(1)]), LabelSelection())
     about = provenance_base(labels, DetectRules.load()) | {"kind": "endpoint", "detector": "a/b"}
     path = predictions_path(None, tmp_path, "a/b", labels)
     assert path == predictions_path(None, tmp_path, "a b", labels)

@@ -13,7 +13,7 @@ from made_release import made_release, session
 
 from openclawbench.detect.asking import DetectorRun, open_model, run_packets
 from openclawbench.detect.baselines import BASELINES, run_baseline
-from openclawbench.detect.labels import LABEL_COLUMNS, Choice, packets, read_labels
+from openclawbench.detect.labels import LABEL_COLUMNS, LabelSelection, read_labels, read_packets
 from openclawbench.detect.packet import COLUMNS
 from openclawbench.detect.settings import LABELS, NORMAL, DetectRules
 from openclawbench.judge.settings import AskingSettings
@@ -90,8 +90,8 @@ def test_every_field_that_is_no_evidence_is_turned_round() -> None:
 
 def test_packets_are_the_same_to_the_byte(releases: tuple[Path, Path]) -> None:
     one, other = releases
-    keys = {item.key for item in read_labels(one, Choice(side="test")).items}
-    first, second = list(packets(one, keys, RULES.packet)), list(packets(other, keys, RULES.packet))
+    keys = {item.key for item in read_labels(one, LabelSelection(side="test")).items}
+    first, second = list(read_packets(one, keys, RULES.packet)), list(read_packets(other, keys, RULES.packet))
     assert first == second and len(first) == TEST
     assert all(CANARY not in packet.text for packet in second)
 
@@ -100,7 +100,7 @@ def test_questions_to_a_model_are_the_same_to_the_byte(releases: tuple[Path, Pat
     asked = []
     for root in releases:
         for protocol in ("symbol", "json"):
-            run = DetectorRun("m", "m", protocol, read_labels(root, Choice()), RULES, AskingSettings())
+            run = DetectorRun("m", "m", protocol, read_labels(root, LabelSelection()), RULES, AskingSettings())
             model = open_model(run, DataFolder(tmp_path), None)
             for packet in run_packets(run):
                 question = model.question(packet)
@@ -114,7 +114,7 @@ def test_questions_to_a_model_are_the_same_to_the_byte(releases: tuple[Path, Pat
 
 @pytest.mark.parametrize("name", sorted(BASELINES))
 def test_a_baseline_says_the_same(name: str, releases: tuple[Path, Path]) -> None:
-    first, second = (run_baseline(name, root, Choice(), RULES)[1] for root in releases)
+    first, second = (run_baseline(name, root, LabelSelection(), RULES)[1] for root in releases)
     assert first == second and len(first) == TEST
 
 

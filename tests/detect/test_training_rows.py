@@ -14,7 +14,7 @@ from made_release import made_release, session, verdict
 from toy import TEST, TRAIN, read_lines, toy_release, toy_tokenizer
 
 from openclawbench.base.canonical_json import canonical_json, sha256_text
-from openclawbench.detect.labels import Choice, packets, provenance_base, read_labels
+from openclawbench.detect.labels import LabelSelection, provenance_base, read_labels, read_packets
 from openclawbench.detect.packet import detector_messages, detector_prompt
 from openclawbench.detect.predictions import write_predictions
 from openclawbench.detect.settings import LABELS, NORMAL, DetectRules
@@ -95,8 +95,8 @@ def test_the_validation_part_is_drawn_by_task() -> None:
 def test_a_row_is_the_question_that_a_model_is_asked_and_the_symbol(tmp_path: Path) -> None:
     release, out = toy_release(tmp_path / "release"), tmp_path / "sft"
     manifest = export(release, out)
-    labels = read_labels(release, Choice(side="train"))
-    asked = {(one.source_model, one.trajectory_id): one for one in packets(release, set(labels.by_key))}
+    labels = read_labels(release, LabelSelection(side="train"))
+    asked = {(one.source_model, one.trajectory_id): one for one in read_packets(release, set(labels.by_key))}
     lines, rows = read_lines(out / "train.jsonl"), read_lines(out / "rows.jsonl")
     assert len(lines) == len(rows) == manifest["rows"] == len(labels.items) == 150
     for line, row in zip(lines, rows, strict=True):

@@ -17,7 +17,7 @@ import pytest
 from toy import CHAT_TEMPLATE, TEST, TRAIN, read_lines, toy_release, write_model
 
 from openclawbench.base.canonical_json import sha256_bytes
-from openclawbench.detect.labels import Choice, read_labels
+from openclawbench.detect.labels import LabelSelection, read_labels
 from openclawbench.detect.predictions import read_predictions
 from openclawbench.detect.settings import LABELS, NORMAL, DetectRules
 from openclawbench.detect.training.export import export_rows, options_of
@@ -52,7 +52,7 @@ class Toy:
         self.folder, self.release, self.model = folder, folder / "release", folder / "model"
         toy_release(self.release)
         recipe = load_recipe()
-        labels = read_labels(self.release, Choice(side="train"))
+        labels = read_labels(self.release, LabelSelection(side="train"))
         export_rows(labels, folder / "rows", options_of(recipe, "completion"), recipe, RULES)
         self.texts = [line["prompt"] for line in read_lines(folder / "rows" / "train.jsonl")]
         write_model(self.model, self.texts, list(RULES.symbols))
@@ -104,7 +104,7 @@ def adapter_digest(out: Path) -> str:
 
 def test_it_learns_the_labels_and_is_scored(trained: tuple[Path, dict[str, Any]], toy: Toy) -> None:
     out, printed = trained
-    labels = read_labels(toy.release, Choice(side="test"))
+    labels = read_labels(toy.release, LabelSelection(side="test"))
     predicted = read_predictions(out / "predictions.jsonl", RULES)
     right = sum(predicted.rows[item.key].label == item.label for item in labels.items)
     print(f"{right} of {TEST} right")
@@ -190,7 +190,7 @@ def phase_of(toy: Toy, folder: Path, change: Any) -> Any:
 
     recipe = load_recipe(toy.recipe)
     tokenizer = base_model.load_tokenizer(toy.model)
-    sides = [read_labels(toy.release, Choice(side=side)) for side in ("train", "test")]
+    sides = [read_labels(toy.release, LabelSelection(side=side)) for side in ("train", "test")]
     run = TrainingRun(sides[0], sides[1], folder, recipe, RULES, str(toy.model), toy.recipe)
     prepared = prepare(run, Encoder(tokenizer, recipe, RULES))
     model = base_model.with_new_adapter(base_model.load_model(toy.model, "fp32"), recipe)
@@ -273,7 +273,7 @@ def test_each_epoch_learns_the_rows_that_are_drawn_for_it(
 def test_rows_are_what_trl_makes_of_the_export(toy: Toy, tmp_path: Path) -> None:
     """The chat form, tokenized as trl does it, begins with our tokens: prompt, then the label."""
     recipe = load_recipe()
-    labels = read_labels(toy.release, Choice(side="train"))
+    labels = read_labels(toy.release, LabelSelection(side="train"))
     export_rows(labels, tmp_path / "sft", options_of(recipe), recipe, RULES)
     encoder = encoder_of(toy.model)
     for line, row in zip(
@@ -313,7 +313,7 @@ def test_a_base_model_that_is_not_there_is_named(toy: Toy, model: str, why: str)
 
 def test_labels_of_the_toy_are_balanced(toy: Toy) -> None:
     """What the other tests rest on: an accuracy that the most frequent label does not reach."""
-    labels = [item.label for item in read_labels(toy.release, Choice(side="test")).items]
+    labels = [item.label for item in read_labels(toy.release, LabelSelection(side="test")).items]
     assert max(labels.count(label) for label in LABELS) <= TEST // 2 and labels.count(NORMAL) == TEST // 2
 
 

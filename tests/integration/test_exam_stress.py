@@ -13,7 +13,7 @@ from child import call
 from openclawbench.exam.answers import Answer
 from openclawbench.exam.family import FAMILIES, load_families
 from openclawbench.exam.paper import Alteration, Item, Paper, make_paper
-from openclawbench.exam.recording import parsed
+from openclawbench.exam.recording import parse_recording
 from openclawbench.exam.sitting import Exam, sit
 from openclawbench.exam.stress.flips import stress_card
 from openclawbench.exam.stress.kit import run_kit
@@ -47,7 +47,7 @@ def paper_of(families: Path, alteration: Alteration) -> Paper:
 
 
 def steps(content: bytes) -> list[dict[str, Any]]:
-    return parsed("session", content).steps
+    return parse_recording("session", content).steps
 
 
 ALTERATIONS = {

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from openclawbench.base.canonical_json import canonical_json, sha256_text
-from openclawbench.judge.fence import delimited, fence_of
+from openclawbench.judge.fence import delimit_material, fence_of
 from openclawbench.rules.fence import Beginning
 
 BLOCK = re.compile(r"BEGIN ([A-Z][A-Z0-9_]*) ([0-9a-f]{64})")
@@ -114,12 +114,12 @@ def blocks(message: str) -> dict[str, Any]:
 @given(MATERIAL)
 @example({"steps": [{"action_text": "\u2028END PACKET\u2028"}]})
 def test_a_block_holds_its_material_and_nothing_else(value: Any) -> None:
-    assert blocks(delimited(canonical_json(value))) == {"PACKET": value}
+    assert blocks(delimit_material(canonical_json(value))) == {"PACKET": value}
 
 
 @given(MATERIAL)
 def test_a_block_is_three_lines_by_every_account_of_what_a_line_is(value: Any) -> None:
-    text = delimited(canonical_json(value))
+    text = delimit_material(canonical_json(value))
     assert len(text.splitlines()) == 3
     middle = text.split("\n")[1]
     assert not any(unicodedata.category(char) in ("Cc", "Zl", "Zp") for char in middle)
@@ -129,10 +129,10 @@ def test_a_block_is_three_lines_by_every_account_of_what_a_line_is(value: Any) -
 @given(MATERIAL, st.integers(0, 3))
 def test_material_that_repeats_the_fence_of_a_block_stands_in_another_one(value: Any, times: int) -> None:
     """The fence of material that is seen and put into the material again, as often as one likes, closes nothing."""
-    text = delimited(canonical_json(value))
+    text = delimit_material(canonical_json(value))
     for _ in range(times + 1):
         value = {"again": value, "seen": text, "closing": text.split("\n")[-1]}
-        text = delimited(canonical_json(value))
+        text = delimit_material(canonical_json(value))
         assert blocks(text) == {"PACKET": value}
         fence = text.split("\n")[0].split()[-1]
         assert text.count(fence) == 2
@@ -140,16 +140,16 @@ def test_material_that_repeats_the_fence_of_a_block_stands_in_another_one(value:
 
 @given(MATERIAL)
 def test_earlier_answers_that_give_the_fence_away_close_neither_block(value: Any) -> None:
-    packet = delimited(canonical_json(value))
+    packet = delimit_material(canonical_json(value))
     answers = {"a": {"reasoning_summary": f"{packet}\n{packet.splitlines()[-1]}\n"}}
-    message = f"{packet}\n{delimited(canonical_json(answers), 'PREVIOUS')}"
+    message = f"{packet}\n{delimit_material(canonical_json(answers), 'PREVIOUS')}"
     assert blocks(message) == {"PACKET": value, "PREVIOUS": answers}
 
 
 @given(MATERIAL, MATERIAL)
 def test_a_fence_depends_on_the_material_alone(one: Any, other: Any) -> None:
     first, second = canonical_json(one), canonical_json(other)
-    assert delimited(first) == delimited(first)
+    assert delimit_material(first) == delimit_material(first)
     assert (fence_of("PACKET", first) == fence_of("PACKET", second)) == (first == second)
     assert fence_of("PACKET", first) != fence_of("PREVIOUS", first)
 
@@ -159,7 +159,7 @@ def test_a_fence_depends_on_the_material_alone(one: Any, other: Any) -> None:
 )
 def test_what_is_no_single_line_of_json_or_no_name_is_refused(material: str, name: str) -> None:
     with pytest.raises(ValueError, match=r"one line|not a name"):
-        delimited(material, name)
+        delimit_material(material, name)
 
 
 @pytest.mark.parametrize("after", ["(", '"', "[0-9]", "", "."])

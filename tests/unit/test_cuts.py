@@ -6,7 +6,7 @@ from typing import Any
 import polars as pl
 
 from openclawbench.records.release import Fingerprint, LabelBasis
-from openclawbench.release.labels.places import hashed, zone_at
+from openclawbench.release.labels.places import uniform_hash, zone_at
 from openclawbench.release.labels.split import split_corpus
 from openclawbench.rules.release import ReleaseRules
 from openclawbench.tables.schema import empty, from_records
@@ -39,7 +39,7 @@ def rows(tasks: int, models: int = 6) -> list[dict[str, Any]]:
 
 def zone(task_digest: str, rules: ReleaseRules) -> str:
     """Where the hash of a task puts its records."""
-    return zone_at(hashed("default_cut", task_digest), rules)
+    return zone_at(uniform_hash("default_cut", task_digest), rules)
 
 
 def cut(corpus: list[dict[str, Any]]) -> list[dict[str, Any]]:

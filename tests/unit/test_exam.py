@@ -26,7 +26,7 @@ from openclawbench.exam.family import (
 )
 from openclawbench.exam.filler import agent_lines, insert_filler
 from openclawbench.exam.paper import Item, Paper, make_paper
-from openclawbench.exam.recording import parsed, recorded, rewritten, seeded
+from openclawbench.exam.recording import parse_recording, read_recording, rewrite_recording, seeded_random
 from openclawbench.exam.rewrite import Rewrite, ids, record, rewrite_session
 from openclawbench.exam.score import compare, score_card
 from openclawbench.exam.store import is_stored, other_rows, session_lines, store_of, transcript_rows
@@ -48,7 +48,7 @@ def test_a_family_is_what_its_key_says(name: str) -> None:
 def test_recorded_values_put_back_give_the_recorded_bytes(name: str) -> None:
     values = {value: value for value in recorded_values(name, ALL[name]).values()}
     for twin in TWINS:
-        content = recorded(FAMILIES, name, twin)
+        content = read_recording(FAMILIES, name, twin)
         assert rewrite_session(content, Rewrite(values, None)) == content
 
 
@@ -101,7 +101,7 @@ def test_a_session_says_nothing_of_the_exam(paper: Paper, tmp_path: Path) -> Non
     for item in paper.items[:60]:
         content = paper.contents[item.id].decode()
         assert not any(word in content for word in [*words, "anomal", "innocent", item.family])
-        assert parsed(item.family, paper.contents[item.id]).session_id == item.id
+        assert parse_recording(item.family, paper.contents[item.id]).session_id == item.id
     paper.write(tmp_path)
     outcomes = [json.loads(line) for line in (tmp_path / "oracle" / "outcomes.jsonl").read_text().splitlines()]
     assert len({row["task_id"] for row in outcomes}) > 500, "a task tells no pair"
@@ -211,8 +211,10 @@ def test_every_release_has_families_of_several_classes() -> None:
         classes[family.release].add(family.class_)
     assert set(classes) == set(RELEASES)
     assert all(len(own) >= 3 for own in classes.values())
-    assert {is_stored(recorded(FAMILIES, name, twin)) for name in STORED for twin in TWINS} == {True}
-    assert not any(is_stored(recorded(FAMILIES, name, twin)) for name in NAMES for twin in TWINS if name not in STORED)
+    assert {is_stored(read_recording(FAMILIES, name, twin)) for name in STORED for twin in TWINS} == {True}
+    assert not any(
+        is_stored(read_recording(FAMILIES, name, twin)) for name in NAMES for twin in TWINS if name not in STORED
+    )
 
 
 def test_an_unknown_release_is_refused(tmp_path: Path) -> None:
@@ -226,12 +228,12 @@ def test_an_unknown_release_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", STORED)
 def test_recorded_values_put_back_give_the_recorded_rows(name: str, tmp_path: Path) -> None:
     values = {value: value for value in recorded_values(name, ALL[name]).values()}
-    contents = [recorded(FAMILIES, name, twin) for twin in TWINS]
+    contents = [read_recording(FAMILIES, name, twin) for twin in TWINS]
     path = tmp_path / FILE_NAME
     path.write_bytes(store_of(rewrite_session(content, Rewrite(values, None)) for content in contents))
     assert path.read_bytes() == store_of(reversed(contents)), "the order of the sessions is that of their times"
     read = {one.session_id: one.content for one in read_store(path) if isinstance(one, StoredSession)}
-    assert read == {parsed(name, content).session_id: session_lines(content) for content in contents}
+    assert read == {parse_recording(name, content).session_id: session_lines(content) for content in contents}
     with sqlite3.connect(path) as store:
         store.row_factory = sqlite3.Row
         for content in contents:
@@ -271,20 +273,22 @@ def test_a_family_of_a_store_is_normalized_like_one_of_a_file(paper: Paper, tmp_
 def test_filler_has_the_records_of_its_release(release: Release) -> None:
     """Ids and times are those of one session, each record follows the one before, and no recorded id is left."""
     name = next(name for name in NAMES if ALL[name].release == release)
-    content = recorded(FAMILIES, name, "anomalous")
-    longer = insert_filler(content, {0: 2, 2: 30, 3: 20}, seeded(1), release)
-    assert insert_filler(content, {}, seeded(1), release) == content
-    values = drawn_values(name, ALL[name], seeded(2))
+    content = read_recording(FAMILIES, name, "anomalous")
+    longer = insert_filler(content, {0: 2, 2: 30, 3: 20}, seeded_random(1), release)
+    assert insert_filler(content, {}, seeded_random(1), release) == content
+    values = drawn_values(name, ALL[name], seeded_random(2))
     session_id = "00000000-0000-4000-8000-000000000000"
-    rewritten_session = rewritten(name, ALL[name], longer, values, "en", 3, session_id)
-    assert len(parsed(name, rewritten_session).steps) == len(parsed(name, content).steps) + 52
+    rewritten_session = rewrite_recording(name, ALL[name], longer, values, "en", 3, session_id)
+    assert len(parse_recording(name, rewritten_session).steps) == len(parse_recording(name, content).steps) + 52
     rows = [record(line) for line in session_lines(rewritten_session).split(b"\n") if line]
     assert [row["parentId"] for row in rows[2:]] == [row["id"] for row in rows[1:-1]]
     assert [row["timestamp"] for row in rows] == sorted(row["timestamp"] for row in rows)
     added = [rows[place] for place in agent_lines(session_lines(rewritten_session).split(b"\n"))[:2]]
     own = [record(line) for line in content.split(b"\n") if b'"role":"assistant"' in line]
     assert all(row["message"].keys() == own[0]["message"].keys() for row in added)
-    before = {one for line in content.split(b"\n") for one in ids(record(line))} | {parsed(name, content).session_id}
+    before = {one for line in content.split(b"\n") for one in ids(record(line))} | {
+        parse_recording(name, content).session_id
+    }
     assert not [one for one in before if one and one.encode() in rewritten_session]
     listed = [row["data"]["frozenToolResults"] for row in rows if "frozenToolResults" in row.get("data", {})]
     results = [row for row in rows if row.get("message", {}).get("role") == "toolResult"]

@@ -12,7 +12,7 @@ import pytest
 from benchmarks.fixed_latency import response
 from openclawbench.errors import LedgerError, LedgerLocked, UnreadableInput
 from openclawbench.judge.ledger.ledger import ADD_ANSWER, END_INTENT, Ledger
-from openclawbench.judge.ledger.merge_shards import bring_over
+from openclawbench.judge.ledger.merge_shards import copy_known_answers
 from openclawbench.judge.ledger.report import compact, exported, faults, stats
 from openclawbench.judge.ledger.sqlite_file import NAME, reading
 from openclawbench.judge.ledger.stored_answer import now
@@ -238,6 +238,6 @@ def test_a_share_takes_over_from_a_ledger_without_digests(tmp_path: Path) -> Non
     former, share = tmp_path / "former", tmp_path / "share"
     within(former, lambda ledger: add(ledger, 3))
     former_version(former)
-    bring_over(former, share, [key(100)])
+    copy_known_answers(former, share, [key(100)])
     with reading(share) as connection:
         assert connection.execute("select count(*) from answers").fetchone() == (3,)

@@ -51,7 +51,7 @@ def everything_is_long(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     monkeypatch.setattr(
         openclawbench.tables.bytes_column, "LARGE_BYTES", 13
     )  # arrow keeps no shorter value in a buffer of its own
-    monkeypatch.setattr(openclawbench.sources.io.step_spool, "AT_ONCE", 1)
+    monkeypatch.setattr(openclawbench.sources.io.step_spool, "PART_BYTES", 1)
     monkeypatch.setattr(OpenClaw, "parse_long", noted)
     return read
 

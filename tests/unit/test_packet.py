@@ -10,7 +10,7 @@ from aligned_steps import aligned
 
 from openclawbench.base.canonical_json import canonical_json, sha256_text
 from openclawbench.construct.onset import onset
-from openclawbench.construct.packet import fit, packet, replaced
+from openclawbench.construct.packet import fit_to_budget, packet, replace_packets
 from openclawbench.construct.slice import slice
 from openclawbench.errors import InvalidRules
 from openclawbench.records.oracle import Fused
@@ -132,8 +132,8 @@ def test_of_several_packets_each_is_as_it_would_be_alone(times: int) -> None:
     several = [[longest, long | {"auto_flags": ["hedge"]}], [{"reflection_text": "done"}], [longest, long]] * times
     names = pl.Series("trajectory_id", [f"t{number}" for number in range(len(several))])
     packets = pl.concat(made(steps, budget=10**9)[0] for steps in several).with_columns(names)
-    fitted = fit(packets, pl.Series([True] * packets.height), rules)
-    done = replaced(packets, fitted.compacted, fitted.short)
+    fitted = fit_to_budget(packets, pl.Series([True] * packets.height), rules)
+    done = replace_packets(packets, fitted.compacted, fitted.short)
     assert done["compacted"].to_list() == [True, False, True] * times
     assert done["trajectory_id"].to_list() == names.to_list()
     alone = [made(steps)[0]["steps"][0].to_list() for steps in several]

@@ -17,7 +17,7 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 
-from openclawbench.release.privacy.finder import Hit, PrivacyFinder, blanked, may_hit
+from openclawbench.release.privacy.finder import Hit, PrivacyFinder, blank_escapes, may_hit
 from openclawbench.release.privacy.rules import ACTIONS, GROUPS, PrivacyRules, Rule
 
 FORMS = tomllib.loads((Path(__file__).parent / "privacy_forms.toml").read_text(encoding="utf-8"))
@@ -193,7 +193,7 @@ NEAR = {
 @given(data=st.data())
 def test_a_filter_passes_whatever_its_pattern_matches(kind: str, data: st.DataObject) -> None:
     text = data.draw(NEAR[kind])
-    plain = blanked(text)
+    plain = blank_escapes(text)
     for finder in privacy_finder().finders:
         if finder.rule.kind == kind and finder.pattern and finder.pattern.search(plain):
             assert finder.may_hit(plain), text
@@ -218,8 +218,8 @@ FOLDERS = st.lists(
 @given(text=FOLDERS)
 def test_a_text_with_a_name_of_a_home_folder_is_looked_at_whatever_stands_around_it(text: str) -> None:
     (finder,) = (finder for finder in privacy_finder().finders if finder.rule.kind == "home_folder")
-    found = bool(list(finder.hits(blanked(text))))
-    lines = [blanked(text), json.dumps({"text": text}), json.dumps({"text": text}, ensure_ascii=False)]
+    found = bool(list(finder.hits(blank_escapes(text))))
+    lines = [blank_escapes(text), json.dumps({"text": text}), json.dumps({"text": text}, ensure_ascii=False)]
     assert [look for look in finder.may_hit_each(pl.Series(lines)) if found] == [True] * len(lines) * found
 
 

@@ -12,7 +12,13 @@ from openclawbench.records.json_schema import json_schema
 from openclawbench.records.release import LabelRow, RecordIndexRow
 from openclawbench.release.validate.findings import KEPT, Findings
 from openclawbench.release.validate.lines import quick_validator, read_lines, schema_error_of
-from openclawbench.release.validate.records.key_tables import KeyCounts, KeyTable, missing, open_database, side_by_side
+from openclawbench.release.validate.records.key_tables import (
+    KeyCounts,
+    KeyTable,
+    missing_keys,
+    open_database,
+    side_by_side,
+)
 from openclawbench.release.validate.records.spool import ROWS as SPOOL_ROWS
 from openclawbench.release.validate.records.spool import Spool
 from openclawbench.tables.record import Keyed
@@ -88,7 +94,7 @@ def test_tables_by_key_are_mappings_in_the_order_of_keys(tmp_path: Path) -> None
         assert names["m", "a"] == "new" and names["n", "a"] == "more" and names["m", "b"] == "b"
         counts = KeyCounts(connection, "counts")
         assert [counts.add(key) for key in (("m", "a"), ("m", "a"), ("x", "a"))] == [0, 1, 0]
-        assert list(missing(names, counts)) == [key for key in sorted(names) if key != ("m", "a")]
+        assert list(missing_keys(names, counts)) == [key for key in sorted(names) if key != ("m", "a")]
         assert [key for key, *both in side_by_side(names, counts) if both == [False, True]] == [("x", "a")]
         assert [key for key, *both in side_by_side(names, counts) if both == [True, True]] == [("m", "a")]
 

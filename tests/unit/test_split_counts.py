@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from openclawbench.release.labels.places import hashed
+from openclawbench.release.labels.places import uniform_hash
 from openclawbench.rules.release import ReleaseRules
 from openclawbench.workspace.split_counts import count_splits, split_cautions
 
@@ -12,7 +12,7 @@ RULES = ReleaseRules.load()
 def corpus(records: int, anomalous: set[int], share: float) -> tuple[pl.LazyFrame, pl.LazyFrame]:
     """Label assignments and places of a corpus with a task a record."""
     digests = [f"task {number}" for number in range(records)]
-    cut = ["test" if hashed("default_cut", digest) >= 1 - share else "train" for digest in digests]
+    cut = ["test" if uniform_hash("default_cut", digest) >= 1 - share else "train" for digest in digests]
     key = {"source_model": ["m"] * records, "trajectory_id": [f"t{number}" for number in range(records)]}
     assigned = pl.DataFrame(
         key
@@ -24,7 +24,7 @@ def corpus(records: int, anomalous: set[int], share: float) -> tuple[pl.LazyFram
             "default_reason": pl.Series([None] * records, dtype=pl.String),
         }
     )
-    places = [hashed("default_cut", digest) for digest in digests]
+    places = [uniform_hash("default_cut", digest) for digest in digests]
     return assigned.lazy(), pl.LazyFrame(key | {"default_place": places})
 
 
@@ -54,7 +54,7 @@ def test_a_baseline_label_is_decided_and_never_called_accepted() -> None:
 
 def test_a_test_side_without_an_anomaly_is_told_with_the_share_that_puts_one_there() -> None:
     """And a corpus cut with that share has one there, while no record of the former test side has left it."""
-    digests = sorted(range(60), key=lambda number: hashed("default_cut", f"task {number}"))
+    digests = sorted(range(60), key=lambda number: uniform_hash("default_cut", f"task {number}"))
     anomalous = {*digests[:10], digests[-20]}  # low hashes are train for good; one is in the upper third
     assigned, places = corpus(60, anomalous, 0.1)
     said = split_cautions(assigned, places, with_share(0.1))
@@ -74,6 +74,6 @@ def test_enough_anomalies_on_every_side_are_no_news() -> None:
 
 
 def test_where_no_share_helps_that_is_said() -> None:
-    lowest = min(range(40), key=lambda number: hashed("default_cut", f"task {number}"))
+    lowest = min(range(40), key=lambda number: uniform_hash("default_cut", f"task {number}"))
     assigned, places = corpus(40, {lowest}, 0.1)
     assert any("no test_share up to 0.5 helps" in one for one in split_cautions(assigned, places, with_share(0.1)))

@@ -22,7 +22,7 @@ from openclawbench.sources.openclaw.sqlite_store import (
     copy_of,
     member_content,
     read_store,
-    removed,
+    remove_folder,
 )
 from openclawbench.storage.data_folder import DataFolder
 
@@ -86,7 +86,7 @@ def test_a_live_store_is_read_without_a_lock_and_with_its_log(tmp_path: Path) ->
 def test_a_copy_is_removed_by_the_process_that_made_it_and_by_no_other(tmp_path: Path) -> None:
     copy = PrivateCopy(STORE)
     folder = copy.file.parent
-    removed(folder, os.getpid() + 1)
+    remove_folder(folder, os.getpid() + 1)
     assert copy.file.exists()
     del copy
     assert not folder.exists()

@@ -130,7 +130,7 @@ def looked_at(folder: Path, passes: list[list[list[dict[str, Any]]]]) -> Scanned
             search_text.call(lines_of(rows), RULES).collect().write_parquet(parts[shard])
         tables.append(parts)
     scanned = Scanned(RULES.model_copy(update={"on_email": "redact"}))
-    scanned.look(tables, [])
+    scanned.count_finds(tables, [])
     return scanned
 
 

@@ -20,7 +20,7 @@ from serving import Served, Visitor
 from openclawbench.api import open_data
 from openclawbench.errors import NotFound, UsageError
 from openclawbench.workbench.readers.data_folder import DataReader
-from openclawbench.workbench.readers.index import FACETS, NONE, facets, in_order, read_query, selected
+from openclawbench.workbench.readers.index import FACETS, NONE, facets, in_order, read_query, select_rows
 from openclawbench.workbench.server import in_background, prepare
 from openclawbench.workspace import inputs
 from openclawbench.workspace.last_run import differences
@@ -62,11 +62,11 @@ def test_a_facet_is_counted_under_the_other_filters() -> None:
         | {"trajectory_id": ["x", "y", "z"], "task_id": [None, "T1", "t2"]}
     ).with_columns(pl.lit(None, pl.String).alias(name) for name in FACETS.keys() - {"label", "tier", "source_model"})
     query = read_query([("tier", "b"), ("nonsense", "x")])
-    counts = facets(index, selected(index, query), query)
+    counts = facets(index, select_rows(index, query), query)
     assert {entry["value"]: entry["count"] for entry in counts["label"]} == {"normal": 1, "anomalous": 1}
     assert {entry["value"]: entry["count"] for entry in counts["tier"]} == {"a": 1, "b": 2}
-    assert selected(index, read_query([("q", "T")]))["trajectory_id"].to_list() == ["y", "z"]
-    assert selected(index, read_query([("subset", NONE)])).height == 3
+    assert select_rows(index, read_query([("q", "T")]))["trajectory_id"].to_list() == ["y", "z"]
+    assert select_rows(index, read_query([("subset", NONE)])).height == 3
     backwards = read_query([("sort", "-trajectory_id")])
     assert in_order(index, backwards)["trajectory_id"].to_list() == ["z", "y", "x"]
     assert in_order(index, backwards, 1, 1)["trajectory_id"].to_list() == ["y"]

@@ -25,7 +25,7 @@ from openclawbench.exam.family import (
     Family,
     Release,
     Twin,
-    filled,
+    fill_template,
     load_families,
 )
 from openclawbench.exam.filler import FILLER, filler_file
@@ -45,7 +45,7 @@ def rendered(value: Any, family: Family, values: dict[str, str]) -> Any:
     if isinstance(value, str):
         if value.startswith("@"):
             return family.text(value[1:], RECORDED_LANGUAGE, values)
-        return filled(value, values)
+        return fill_template(value, values)
     if isinstance(value, dict):
         return {key: rendered(item, family, values) for key, item in value.items()}
     return [rendered(item, family, values) for item in value] if isinstance(value, list) else value
@@ -66,7 +66,7 @@ def session_plan(name: str, family: Family, twin: Twin, workspace: Path) -> dict
         if step.thinking is not None:
             script["thinking"] = family.text(step.thinking, RECORDED_LANGUAGE, values)
         steps.append(script)
-    files = {filled(path, values): rendered(content, family, values) for path, content in family.files.items()}
+    files = {fill_template(path, values): rendered(content, family, values) for path, content in family.files.items()}
     return {
         "id": session_id(name, twin),
         "workspace": str(workspace),

@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from openclawbench.exam.store import JSON_COLUMN, OF_SESSION, OF_STORE, TRANSCRIPT, as_text, compact, transcript_rows
-from openclawbench.sources.openclaw.sqlite_store import copied, member_content
+from openclawbench.sources.openclaw.sqlite_store import member_content, open_copy
 
 LEFT_OUT = ("skillsSnapshot", "systemPromptReport")  # of entry_json: long lists of what the machine has installed
 
 
 def stored_session(store: Path, session: str) -> bytes:
     """The text of a session. Raises ValueError if its rows do not follow from the text."""
-    with copied(store) as connection:
+    with open_copy(store) as connection:
         content = as_text(member_content(store, session), other_rows(connection, session))
         expected = transcript_rows(content)
         stored_rows = rows(connection, f"SELECT * FROM {TRANSCRIPT} WHERE session_id = ? ORDER BY seq", session)

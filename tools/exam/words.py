@@ -12,7 +12,7 @@ from sklearn.linear_model import LogisticRegression
 
 from openclawbench.exam.family import FAMILIES, load_families
 from openclawbench.exam.paper import make_paper
-from openclawbench.exam.recording import parsed
+from openclawbench.exam.recording import parse_recording
 
 SEED = 2
 FIELDS = ("thinking", "narration", "action_text")
@@ -23,7 +23,9 @@ def main() -> None:
     paper = make_paper(FAMILIES, load_families(), "full", SEED)
     texts = [
         " ".join(
-            str(step[name] or "") for step in parsed(item.family, paper.contents[item.id]).steps for name in FIELDS
+            str(step[name] or "")
+            for step in parse_recording(item.family, paper.contents[item.id]).steps
+            for name in FIELDS
         )
         for item in paper.items
     ]

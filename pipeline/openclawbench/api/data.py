@@ -98,7 +98,7 @@ class TrajectoryView:
 
     @cached_property
     def label(self) -> Annotation | None:
-        """The label of the first pass; null if it is not annotated or not up to date."""
+        """The label of the first pass; None if it is not annotated or not up to date."""
         if not has_for(self.data.state, Annotation, self.key):
             return None
         return Annotation.model_validate(self._rows(Annotation)[0])
@@ -152,7 +152,7 @@ class Data:
         return read_table(self.state, name)
 
     def stale(self, name: str) -> str | None:
-        """A sentence on the shards that table() leaves out because they are not up to date; null if there are none."""
+        """A sentence on the shards that table() leaves out because they are not up to date; None if there are none."""
         if name not in TABLES:
             raise UsageError(f"{name}: there is no such table. Use one of: {', '.join(TABLES)}.")
         return left_out(self.state, TABLES[name])

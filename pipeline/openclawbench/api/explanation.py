@@ -7,8 +7,8 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Rule:
-    """A rule. `place` is file:line of the rule file, `says` its entry in words, with its pattern; each null if a value
-    has none."""
+    """A rule. `place`: file and line of its entry; `says`: the entry in words, with its pattern. Both are None for a
+    value that no rule file contains."""
 
     rule_id: str
     place: str | None
@@ -29,7 +29,7 @@ class Mark:
 
 @dataclass(frozen=True)
 class ExplainedValue:
-    """A value of a step or, with `step_id` null, of the trajectory."""
+    """A value of a step or, with `step_id` None, of the trajectory."""
 
     step_id: int | None
     name: str  # event_type, tool_status, side_effect, flag, artifact_target, …; risk.<signal>, onset.<candidate>

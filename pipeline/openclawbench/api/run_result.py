@@ -70,7 +70,7 @@ class RunResult:
 
     data: Path
     redone: int  # parts of tables that were computed; 0 if nothing had changed
-    release: Path | None  # null if the run did not go so far
+    release: Path | None  # None if the run did not go so far
     sources: list[SourceCounts]
     tiers: dict[str, int]  # quality tier -> trajectories; empty if the run did not go so far
     needs_a_person: list[str]  # a sentence for each input that a person must look at; the rest is done

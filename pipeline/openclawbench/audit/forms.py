@@ -1,4 +1,4 @@
-"""Recognise which review form a sheet has, by the column of the form's first answer."""
+"""Recognize which review form a sheet has, by the column of the form's first answer."""
 
 from collections.abc import Sequence
 from pathlib import Path

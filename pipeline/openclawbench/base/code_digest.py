@@ -15,17 +15,17 @@ Parsed = tuple[str, list[tuple[str, str | None]]]
 
 
 class ParseCache:
-    """What parsing the program's modules gave, by the digest of their bytes. Parsing all takes a second.
+    """Caches the parsed modules of the program by the digest of their bytes; parsing all of them takes a second.
 
-    A memo like those of functools, and as harmless: a changed module has another digest. A data folder keeps it from
-    run to run (`load`, `rows`).
+    A changed module has another digest, so an entry is never stale. A data folder keeps the cache between runs (`load`,
+    `rows`).
     """
 
     def __init__(self) -> None:
         self.known: dict[str, Parsed] = {}
 
     def load(self, rows: Mapping[str, Any]) -> None:
-        """Take in what `rows` returned in an earlier process."""
+        """Add what `rows` returned in an earlier process."""
         for key, (tree, imports) in rows.items():
             self.known[key] = tree, [(module, name) for module, name in imports]
 

@@ -1,16 +1,16 @@
-"""The collector of cyclic garbage, kept from work that makes none or little."""
+"""Switches the cyclic garbage collector off, or makes it run less often, during work that creates few cycles."""
 
 import contextlib
 import gc
 from collections.abc import Iterator
 
-YOUNG = 20_000  # objects more than were freed before a collection; by default 700, many times a second
+YOUNG = 20_000  # threshold of the first generation: allocations less deallocations (Python's default is 700)
 
 
 @contextlib.contextmanager
 def gc_disabled() -> Iterator[None]:
-    """No cyclic garbage collection while a shard is computed, or the inputs are scanned: rows are trees, freed without
-    it, and walking over them again and again costs a fifth of normalize."""
+    """Switch the collector off while a shard is computed or the inputs are scanned. Rows are trees, which are freed
+    without it; walking over them takes a fifth of the time of normalize."""
     was_on = gc.isenabled()
     gc.disable()
     try:
@@ -22,8 +22,8 @@ def gc_disabled() -> Iterator[None]:
 
 @contextlib.contextmanager
 def gc_reduced() -> Iterator[None]:
-    """Collect seldom, and only what is made meanwhile. By default it takes a tenth of the processor time of asking:
-    nearly all that it looks at is the loaded program, and nearly nothing of a call is a cycle."""
+    """Collect less often, and only objects created meanwhile. By default the collector takes a tenth of the processor
+    time of asking: most of what it scans is the loaded program, and calls create few cycles."""
     former = gc.get_threshold()
     gc.freeze()
     gc.set_threshold(YOUNG, *former[1:])

@@ -1,4 +1,4 @@
-"""Multimap values a key, nearly always one: as tuples, which take a third of the memory of sets."""
+"""A dict with several values per key. Nearly every key has one value, and tuples take a third of the memory of sets."""
 
 from collections.abc import Hashable
 from typing import TypeVar
@@ -8,10 +8,10 @@ Value = TypeVar("Value")
 
 
 class Multimap(dict[Key, tuple[Value, ...]]):
-    """Key -> its values, each once, in the order in which they came."""
+    """Key -> its distinct values, in the order in which they were added."""
 
     def add(self, key: Key, value: Value) -> None:
-        """One more value, if it is not there yet."""
+        """Add a value to a key unless the key has it already."""
         values = self.get(key, ())
         if value not in values:
             self[key] = (*values, value)

@@ -16,7 +16,7 @@ def basename(path: str) -> str:
 
 def path_name(path: str) -> str | None:
     """How a session is named by its path below its source model, `.jsonl` and what follows it left out (as in
-    `job/trial/agent/sessions/harbor`); null for a file directly in the model's folder, whose basename says the same."""
+    `job/trial/agent/sessions/harbor`); None for a file directly in the model's folder, whose basename says the same."""
     below = path.partition("/")[2]
     folder, _, _ = below.rpartition("/")
     return f"{folder}/{basename(below)}" if folder else None

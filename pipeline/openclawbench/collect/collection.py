@@ -20,7 +20,7 @@ class CollectedSession(BaseModel):
     source_model: str
     planned: str  # <task_id>-a<attempt>
     digest: str  # of what was planned
-    session: str | None  # id and file stem of what was recorded; null where nothing was
+    session: str | None  # id and file stem of what was recorded; None where nothing was
     task_id: str
     subset: str
     attempt: int

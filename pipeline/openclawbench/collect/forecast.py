@@ -21,8 +21,8 @@ class Costs(NamedTuple):
 @dataclass(frozen=True)
 class CostForecast:
     """Of sessions of one source model and category. `basis`: `measured`, on sessions of that category, `similar`, on
-    sessions of that source model with as many user turns (one or several), null where neither was collected: then
-    `costs` is null, too."""
+    sessions of that source model with as many user turns (one or several), None where neither was collected: then
+    `costs` is None, too."""
 
     source_model: str
     subset: str
@@ -54,7 +54,7 @@ class Measured:
         return None, None
 
     def forecasts(self, left: Mapping[tuple[str, str], int]) -> list[CostForecast]:
-        """A row for each source model and category that has sessions left, as `counted` gives them."""
+        """A row for each source model and category that has sessions left, as `count_sessions` gives them."""
         return [self.forecast(*pair, count) for pair, count in left.items() if count]
 
     def forecast(self, source_model: str, subset: str, left: int) -> CostForecast:
@@ -64,7 +64,7 @@ class Measured:
         return CostForecast(source_model, subset, left, self.counts.get((source_model, subset), 0), basis, costs)
 
 
-def counted(sessions: Iterable[PlannedSession]) -> Counter[tuple[str, str]]:
+def count_sessions(sessions: Iterable[PlannedSession]) -> Counter[tuple[str, str]]:
     """(source model, category) -> number of the sessions."""
     return Counter((planned.source_model.name, planned.task.subset) for planned in sessions)
 

@@ -18,7 +18,7 @@ SIOCGIFFLAGS, SIOCSIFFLAGS, IFF_UP = 0x8913, 0x8914, 0x1  # linux/sockios.h, lin
 TRY_S = 30
 
 
-def isolated(command: list[str]) -> list[str]:
+def without_network(command: list[str]) -> list[str]:
     """The command that runs `command` without a network."""
     return [sys.executable, "-P", "-m", "openclawbench.collect.isolation", *command]
 
@@ -28,7 +28,7 @@ def can_isolate() -> bool:
     """Whether this machine lets a user make a network namespace: containers and some distributions do not."""
     if sys.platform != "linux":
         return False
-    tried = subprocess.run(isolated(["true"]), capture_output=True, timeout=TRY_S)
+    tried = subprocess.run(without_network(["true"]), capture_output=True, timeout=TRY_S)
     return tried.returncode == 0
 
 

@@ -158,7 +158,7 @@ def agent_environment(home: Path, node: Path, token: str) -> Mapping[str, str]:
 
 
 def session_of(home: Path, session: str) -> bytes | None:
-    """The records of a session as JSONL: its file, or its rows in the store of later releases; null where none is."""
+    """The records of a session as JSONL: its file, or its rows in the store of later releases; None where none is."""
     agent = home / ".openclaw" / "agents" / "main"
     file = agent / "sessions" / f"{session}.jsonl"
     if file.is_file():

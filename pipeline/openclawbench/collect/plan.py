@@ -49,7 +49,7 @@ class Function(Planned):
 
 
 class Simulator(Planned):
-    """What BFCL's classes behind the functions of a multi-turn task begin with."""
+    """The initial state of the BFCL classes that implement the functions of a multi-turn task."""
 
     initial_config: dict[str, Any]
     involved_classes: list[str]
@@ -65,7 +65,7 @@ class Task(Planned):
     functions: list[Function]
     held_back: dict[int, list[Function]] = {}
     simulator: Simulator | None = None
-    script: Script | None = None  # what the scripted model says; null where a real one is asked
+    script: Script | None = None  # what the scripted model says; None where a real one is asked
 
 
 class SourceModel(Planned):
@@ -114,7 +114,7 @@ class SourceModel(Planned):
 
     @property
     def key(self) -> str | None:
-        """The endpoint's key, from the environment; null where none is needed or it is not set."""
+        """The endpoint's key, from the environment; None where none is needed or it is not set."""
         return (os.environ.get(self.api_key_env) or None) if self.api_key_env else None
 
     @property
@@ -198,7 +198,7 @@ def tool_name(name: str, used_names: Iterable[str] = ()) -> str:
 
 def planned_task(bfcl_task: Mapping[str, Any], answers: str | None) -> Task:
     """`bfcl_task`: a task as programs/bfcl_tasks.py prints it. `answers`: right, wrong or none, what the scripted model
-    does; null: a real model is asked."""
+    does; None: a real model is asked."""
     names: dict[str, str] = {}
 
     def function(definition: Mapping[str, Any]) -> Function:
@@ -229,7 +229,7 @@ def planned_task(bfcl_task: Mapping[str, Any], answers: str | None) -> Task:
     )
 
 
-def sampled(tasks: list[Any], size: int | None, seed: int) -> list[Any]:
+def sample_tasks(tasks: list[Any], size: int | None, seed: int) -> list[Any]:
     """`size` of the tasks, drawn without replacement and evenly over the subsets; in their order. Null: all of them."""
     if size is None or size >= len(tasks):
         return tasks

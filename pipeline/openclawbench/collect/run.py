@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from openclawbench.base.terminal import flat
 from openclawbench.collect.collection import CollectedSession, Collection, last_rows
-from openclawbench.collect.forecast import CostForecast, Measured, counted, totals
+from openclawbench.collect.forecast import CostForecast, Measured, count_sessions, totals
 from openclawbench.collect.openclaw import OpenClaw
 from openclawbench.collect.plan import SCRIPTED, Plan, PlannedSession, SourceModel
 from openclawbench.collect.serve import CALLS
@@ -132,10 +132,10 @@ def collect(
         rows, keys = list(collection.rows()), keys_of(plan)
         ended = last_rows(rows)
         remaining = remaining_sessions(plan, ended)
-        progress = Progress(total=plan.size, concurrency=options.concurrency, left=counted(remaining))
+        progress = Progress(total=plan.size, concurrency=options.concurrency, left=count_sessions(remaining))
         progress.done = progress.begun_with = progress.total - len(remaining)
         for row in rows:
-            progress.spend(repriced(row, plan))
+            progress.spend(reprice_session(row, plan))
         progress.measured = measured_of(ended.values(), plan)
         on_progress(progress, None)
         is_scripted = any(planned.source_model.base_url == SCRIPTED for planned in remaining)
@@ -317,14 +317,14 @@ def forecasts_of(collection: Collection, plan: Plan) -> list[CostForecast]:
     """What each source model and category that is left will take. Rows of a session that the infrastructure ended, and
     that was made again, do not count."""
     ended = collection.ended()
-    return measured_of(ended.values(), plan).forecasts(counted(remaining_sessions(plan, ended)))
+    return measured_of(ended.values(), plan).forecasts(count_sessions(remaining_sessions(plan, ended)))
 
 
 def measured_of(rows: Iterable[CollectedSession], plan: Plan) -> Measured:
     """What sessions took, at the prices of the plan."""
     measured = Measured()
     for row in rows:
-        measure(measured, repriced(row, plan))
+        measure(measured, reprice_session(row, plan))
     return measured
 
 
@@ -334,7 +334,7 @@ def measure(measured: Measured, row: CollectedSession) -> None:
         measured.add(row.source_model, row.subset, row.wall_s, row.tokens_in + row.tokens_out, row.usd)
 
 
-def repriced(row: CollectedSession, plan: Plan) -> CollectedSession:
+def reprice_session(row: CollectedSession, plan: Plan) -> CollectedSession:
     """The session at the prices of the plan, which may have been stated after it was made."""
     source = next((source for source in plan.source_models if source.name == row.source_model), None)
     if source is None:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from openclawbench.collect.bfcl import PROGRAMS
-from openclawbench.collect.isolation import isolated
+from openclawbench.collect.isolation import without_network
 from openclawbench.collect.openclaw import OpenClaw, agent_environment, make_home, session_of
 from openclawbench.collect.plan import PlannedSession, SourceModel
 from openclawbench.collect.recorded_session import RecordedSession, read_session
@@ -130,7 +130,7 @@ class Worker:
         return f"a user turn took longer than --timeout {limit_s:g} s: {error}" if is_late else error
 
     def fault_of(self, read: RecordedSession | None, planned: PlannedSession) -> str | None:
-        """What shows that the agent did not have the tools of its mode; null if it had them."""
+        """What shows that the agent did not have the tools of its mode; None if it had them."""
         if read is None:
             return "recorded no session where it is looked for"
         if read.not_offered:
@@ -163,7 +163,7 @@ class Worker:
                     str(relay.socket(self.number)),
                 ]
                 self.process = subprocess.Popen(
-                    command if self.context.has_network else isolated(command),
+                    command if self.context.has_network else without_network(command),
                     stdin=subprocess.PIPE,
                     stdout=log,
                     stderr=log,

@@ -28,7 +28,7 @@ def align(descriptors: Descriptors, steps: Steps, rules: AlignRules) -> AlignedD
         descriptor_rows, by_name(descriptor_rows.select("tool_name").unique(), rules), ["tool_name"]
     ).lazy()
     frame = frame.with_columns(as_shell(rules))
-    for columns in decided(rules):
+    for columns in alignment_columns(rules):
         frame = frame.with_columns(columns)
     return frame.select(list(AlignedDescriptor.model_fields))
 
@@ -92,7 +92,7 @@ def exact(rules: AlignRules, value: str) -> tuple[list[str], list[str | None]]:
 
 
 @memoize
-def decided(rules: AlignRules) -> list[list[pl.Expr]]:
+def alignment_columns(rules: AlignRules) -> list[list[pl.Expr]]:
     """Case, rule, aligned name and category of each step, each group made of those before it."""
     case = (
         pl.when(pl.col("action_kind") == "reply")

@@ -3,7 +3,7 @@ conflict, and rows that no session got, by name."""
 
 import polars as pl
 
-from openclawbench.construct.fuse import carried_id
+from openclawbench.construct.fuse import source_row_id
 from openclawbench.records.oracle import (
     Contradiction,
     Contradictions,
@@ -45,7 +45,11 @@ def matches(
         of_rows(rows.filter(~IS_SHARED)), on=OF_MODEL, how="full", coalesce=True, nulls_equal=True
     )
     opened = rows.filter(IS_SHARED | pl.col("reason").is_not_null()).sort("row_id")
-    return counted.pipe(summed), contradictions(fused, oracle, outcomes), opened.select(list(OpenRow.model_fields))
+    return (
+        counted.pipe(sum_by_subset),
+        contradictions(fused, oracle, outcomes),
+        opened.select(list(OpenRow.model_fields)),
+    )
 
 
 @stage(scope="corpus")
@@ -54,13 +58,13 @@ def coverage(counts: ShardCoverages, rows: OpenRows) -> tuple[Coverages, Unmatch
     with the reason, in the order of files and lines."""
     met = rows.drop_nulls("set_aside").select("row_id", "set_aside", "met")
     decided = fates(met, rows.drop("set_aside", "met"))
-    counted = summed(pl.concat([counts, of_rows(decided.filter(IS_SHARED))], how="diagonal"))
+    counted = sum_by_subset(pl.concat([counts, of_rows(decided.filter(IS_SHARED))], how="diagonal"))
     line = pl.col("row_id").str.extract(r":([0-9]+)$").cast(pl.Int64)
     unmatched = decided.drop_nulls("reason").sort(pl.col("row_id").str.replace(r":[0-9]+$", ""), line)
     return counted, unmatched.select(list(schema(UnmatchedRow)))
 
 
-def summed(counts: pl.LazyFrame) -> pl.LazyFrame:
+def sum_by_subset(counts: pl.LazyFrame) -> pl.LazyFrame:
     """One row of Coverage per model and subset, sorted; a missing count is 0."""
     sums = pl.col(COUNTS).fill_null(0).sum()
     return counts.group_by(OF_MODEL).agg(sums).select(*OF_MODEL, *COUNTS).sort(OF_MODEL, nulls_last=True)
@@ -131,7 +135,7 @@ def contradictions(fused: pl.LazyFrame, oracle: pl.LazyFrame, outcomes: pl.LazyF
     statements = ["task_id", "success", "status", "error_type"]
     file = pl.col("evaluator").struct.field("source_path")
     carried = outcomes.select(
-        carried_id(),
+        source_row_id(),
         "source_model",
         *[pl.col("oracle").struct.field(name) for name in [*statements, "evaluator"]],
     )

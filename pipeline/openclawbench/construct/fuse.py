@@ -31,7 +31,8 @@ AGREEABLE = ["native_session_basename", "session_id", "run_id", "attempt", "task
 def fuse(
     trajectories: Trajectories, aligned: AlignedDescriptors, oracle: OracleRows, outcomes: SourceOutcomes
 ) -> tuple[FusedTrajectories, EventDescriptors]:
-    """Join by native-session basename within the source model: the file's, a copy's, or the one where it was written.
+    """Join outcomes to trajectories by native-session basename within the source model: the basename of the file, of a
+    copy of it, or of the place where it was written.
 
     A basename that names several sessions is joined by session_id or not at all. Rows that agree count once; rows that
     contradict each other give no outcome, and a record of status unscorable. A row that says nothing of the run
@@ -40,7 +41,7 @@ def fuse(
     the record is the first, and one whose category tells passes too before a failure of which that is not known: the
     flag FAILURES_ONLY says that all of them are such failures.
     """
-    fused = collect_unoptimized(join(trajectories, oracle, outcomes)).lazy()
+    fused = collect_unoptimized(join_outcomes(trajectories, oracle, outcomes)).lazy()
     context = fused.select(
         *TRAJECTORY_KEY,
         "subset",
@@ -55,12 +56,14 @@ def fuse(
     return fused, steps
 
 
-def join(trajectories: pl.LazyFrame, oracle: pl.LazyFrame, outcomes: pl.LazyFrame) -> pl.LazyFrame:
+def join_outcomes(trajectories: pl.LazyFrame, oracle: pl.LazyFrame, outcomes: pl.LazyFrame) -> pl.LazyFrame:
     """Columns of Fused, one row per trajectory, in the order of trajectories."""
-    pairs = pl.concat([named(trajectories, oracle), carried(outcomes)]).sort([*TRAJECTORY_KEY, "row_id"])
+    pairs = pl.concat([match_oracle_rows(trajectories, oracle), source_outcome_rows(outcomes)]).sort(
+        [*TRAJECTORY_KEY, "row_id"]
+    )
     pairs = collect_unoptimized(pairs.with_columns(counts=SPEAKS | ~SPEAKS.any().over(TRAJECTORY_KEY))).lazy()
     aside = pairs.filter(~pl.col("counts")).group_by(TRAJECTORY_KEY).agg(oracle_rows_set_aside="row_id")
-    matches = pairs.filter("counts").group_by(TRAJECTORY_KEY, maintain_order=True).agg(of_rows())
+    matches = pairs.filter("counts").group_by(TRAJECTORY_KEY, maintain_order=True).agg(oracle_row_aggregates())
     joined = trajectories.select(*TRAJECTORY_KEY, "subset", "task_id", "attempt")
     for columns in (matches, aside):
         joined = joined.join(columns, on=TRAJECTORY_KEY, how="left", maintain_order="left")
@@ -68,8 +71,8 @@ def join(trajectories: pl.LazyFrame, oracle: pl.LazyFrame, outcomes: pl.LazyFram
 
 
 @cache
-def of_rows() -> list[pl.Expr]:
-    """What the rows that count say of their session."""
+def oracle_row_aggregates() -> list[pl.Expr]:
+    """Aggregates of the oracle rows that count for a session."""
     alone = pl.col("flags").list.contains(FAILURES_ONLY)
     verdict = pl.struct("success", verdict=pl.when(SPEAKS).then("status"), task=TASK)
     return [
@@ -83,7 +86,7 @@ def of_rows() -> list[pl.Expr]:
 
 @cache
 def fused_columns() -> list[pl.Expr]:
-    """Columns of Fused, of a trajectory and what its rows say."""
+    """Columns of Fused, from a trajectory's columns and the aggregates of its oracle rows."""
     rows, agreed_values, first = pl.col("oracle_rows"), pl.col("agreed_values").struct, pl.col("first").struct
     agreed = pl.col("agreed").fill_null(False)
     success = pl.when(agreed & (first.field("status") == "scored")).then(first.field("success"))
@@ -105,13 +108,13 @@ def fused_columns() -> list[pl.Expr]:
         rows.fill_null([]),
         pl.col("oracle_rows_set_aside").fill_null([]),
         pl.when(success).then(pl.lit("pass")).when(~success).then(pl.lit("fail")).alias("oracle_outcome"),
-        pl.when(agreed).then("first").when(rows.is_not_null()).then(contradicted()).alias("oracle"),
+        pl.when(agreed).then("first").when(rows.is_not_null()).then(contradiction_record()).alias("oracle"),
     ]
 
 
-def named(trajectories: pl.LazyFrame, oracle: pl.LazyFrame) -> pl.LazyFrame:
-    """(key, row_id, OracleRecord fields) of each oracle row that means exactly one trajectory: by one of its names, by
-    its session id where a row names none, or by both where several sessions have the name."""
+def match_oracle_rows(trajectories: pl.LazyFrame, oracle: pl.LazyFrame) -> pl.LazyFrame:
+    """(key, row_id, OracleRecord fields) of each oracle row that identifies exactly one trajectory: by one of its
+    names; by its session id if the row has no name; or by both if several sessions have the name."""
     own = trajectories.select(
         *TRAJECTORY_KEY,
         own_session_id="session_id",
@@ -137,25 +140,25 @@ def named(trajectories: pl.LazyFrame, oracle: pl.LazyFrame) -> pl.LazyFrame:
     )
 
 
-def carried(outcomes: pl.LazyFrame) -> pl.LazyFrame:
-    """The outcomes that sources carry themselves, as rows."""
+def source_outcome_rows(outcomes: pl.LazyFrame) -> pl.LazyFrame:
+    """The outcomes that sources themselves contain, in the columns of oracle rows."""
     return outcomes.select(
         *TRAJECTORY_KEY,
-        carried_id(),
+        source_row_id(),
         *[pl.col("oracle").struct.field(name) for name in FIELDS if name != "source_model"],
     )
 
 
-def carried_id() -> pl.Expr:
-    """row_id of each outcome that a source carries: source:<trajectory id>, with #2 … behind it after the first."""
+def source_row_id() -> pl.Expr:
+    """row_id of an outcome that a source contains: source:<trajectory id>; a second one ends in #2."""
     number, first = pl.int_range(1, pl.len() + 1).over(TRAJECTORY_KEY), pl.format("source:{}", "trajectory_id")
     return pl.when(number == 1).then(first).otherwise(pl.format("{}#{}", first, number)).alias("row_id")
 
 
 @cache
-def contradicted() -> pl.Expr:
-    """An OracleRecord of rows that contradict each other: what they agree on, unscorable. The rows themselves stand in
-    Contradiction."""
+def contradiction_record() -> pl.Expr:
+    """The OracleRecord of rows that contradict each other: status unscorable, with the fields on which they agree. The
+    rows themselves are in Contradiction."""
     agreed_values = pl.col("agreed_values").struct
     known: dict[str, pl.Expr] = {name: agreed_values.field(name) for name in AGREEABLE} | {
         "source_model": pl.col("source_model"),

@@ -64,15 +64,15 @@ def packet(
     for each in (fused.select(*TRAJECTORY_KEY, "subset", "oracle_outcome"), risks, onsets):
         rows = rows.join(each, on=TRAJECTORY_KEY, maintain_order="left")
     fields = list(EvidenceStep.model_fields)
-    step_rows = described(steps, aligned, fields)
+    step_rows = add_descriptors(steps, aligned, fields)
     counts = (event_counts(aligned), *languages(aligned))
     for table in (*counts, *nest_steps_and_turns(step_rows, aligned, user_turns, fields)):
         rows = rows.join(table, on=TRAJECTORY_KEY, how="left", maintain_order="left")
     packets = rows.with_columns(
         pl.col(*TEXTS, "languages").fill_null([]),
         compacted=pl.lit(False),
-        event_type_counts=counted(EventTypeCounts),
-        language_counts=counted(LanguageCounts),
+        event_type_counts=count_struct(EventTypeCounts),
+        language_counts=count_struct(LanguageCounts),
         annotation_schema_target=schema_target(),
     ).collect()
     has_outcome = pl.lit(True) if rules.unmatched == "exclude" else pl.col("oracle_outcome").is_not_null()
@@ -80,24 +80,24 @@ def packet(
     if rules.blind:
         packets = packets.with_columns(pl.lit(None).alias(name) for name in PRIORS)
     full_packets = conform(packets.select(list(Packet.model_fields)), Packet)
-    fitted = fit(full_packets, to_judge, rules)
+    fitted = fit_to_budget(full_packets, to_judge, rules)
     shown = conform(packets.with_columns(compacted=fitted.compacted).select(list(Evidence.model_fields)), Evidence)
     evidence = shown.with_columns(full_packets[name] for name in TEXTS)
-    packets = replaced(full_packets, fitted.compacted, fitted.short)
+    packets = replace_packets(full_packets, fitted.compacted, fitted.short)
     return evidence.lazy(), packets.lazy(), fitted.index.lazy(), from_records(fitted.cuts, PacketCut).lazy()
 
 
-def described(steps: pl.LazyFrame, aligned: pl.LazyFrame, fields: list[str]) -> pl.LazyFrame:
-    """The steps with those of these fields that only their descriptors have."""
+def add_descriptors(steps: pl.LazyFrame, aligned: pl.LazyFrame, fields: list[str]) -> pl.LazyFrame:
+    """The steps with the given fields; a field that steps lack comes from their descriptors."""
     step_rows = steps.select(name for name in steps.collect_schema().names() if name in {*STEP_KEY, *fields}).collect()
     others = [name for name in fields if name not in step_rows.columns]
     return lookup_join(step_rows, aligned.select(*STEP_KEY, *others).collect(), STEP_KEY).lazy()
 
 
 @dataclass
-class Fitted:
-    """What fitting packets to the budget comes to: PacketIndex, which packets are compacted, those as rows of Packet,
-    and rows of PacketCut."""
+class FittedPackets:
+    """The result of fitting packets to the budget. `index`: rows of PacketIndex; `compacted`: which packets were
+    shortened; `short`: those, as rows of Packet; `cuts`: rows of PacketCut."""
 
     index: pl.DataFrame
     compacted: pl.Series
@@ -105,10 +105,10 @@ class Fitted:
     cuts: list[dict[str, Any]]
 
 
-def fit(packets: pl.DataFrame, to_judge: pl.Series, rules: PacketRules) -> Fitted:
-    """Every packet against the budget: its digest (over canonical JSON, what a judge is asked about), its estimated
-    tokens, and where it is too long the shortened packet."""
-    digests, sizes = digested(packets)
+def fit_to_budget(packets: pl.DataFrame, to_judge: pl.Series, rules: PacketRules) -> FittedPackets:
+    """Shorten every packet that exceeds the token budget. Gives each packet's digest (over its canonical JSON, which is
+    what a judge is asked about) and its estimated tokens."""
+    digests, sizes = digest_packets(packets)
     tokens = [rules.tokens(size) for size in sizes]
     fits = [True] * len(tokens)
     long = [place for place, estimate in enumerate(tokens) if estimate > rules.max_tokens]
@@ -131,7 +131,7 @@ def fit(packets: pl.DataFrame, to_judge: pl.Series, rules: PacketRules) -> Fitte
         fits=pl.Series(fits, dtype=pl.Boolean),
     )
     compacted = pl.Series([place in texts for place in range(packets.height)], dtype=pl.Boolean)
-    return Fitted(index, compacted, shortened(packets[list(texts)], list(texts.values())), cuts)
+    return FittedPackets(index, compacted, replace_texts(packets[list(texts)], list(texts.values())), cuts)
 
 
 def bearing_steps(packets: pl.DataFrame, places: list[int], rules: PacketRules) -> dict[int, set[int]]:
@@ -143,14 +143,14 @@ def bearing_steps(packets: pl.DataFrame, places: list[int], rules: PacketRules) 
     return {place: set(ids) for place, ids in bearing.iter_rows()}
 
 
-def shortened(packets: pl.DataFrame, texts: list[dict[str, Any]]) -> pl.DataFrame:
+def replace_texts(packets: pl.DataFrame, texts: list[dict[str, Any]]) -> pl.DataFrame:
     """These packets with these steps and user turns."""
     kinds = schema(Packet)
     short = (column(name, [text[name] for text in texts], kinds[name]) for name in TEXTS)
     return packets.with_columns(*short, compacted=pl.lit(True)) if texts else packets
 
 
-def digested(packets: pl.DataFrame) -> tuple[list[str], list[int]]:
+def digest_packets(packets: pl.DataFrame) -> tuple[list[str], list[int]]:
     """The digest of every packet's canonical JSON, and the number of its bytes that are user turns and steps.
 
     polars writes those two lists as canonical_json does, since no fraction is in them, in a quarter of the time. They
@@ -175,7 +175,7 @@ def json_rows(rows: pl.DataFrame) -> pl.Series:
     return rows.select(pl.struct(pl.all()).struct.json_encode().cast(pl.Binary)).to_series()
 
 
-def replaced(packets: pl.DataFrame, compacted: pl.Series, short: pl.DataFrame) -> pl.DataFrame:
+def replace_packets(packets: pl.DataFrame, compacted: pl.Series, short: pl.DataFrame) -> pl.DataFrame:
     """The packets in their order, the shortened ones in the place of the whole."""
     pieces, after = [], 0
     for number, place in enumerate(compacted.arg_true()):
@@ -203,7 +203,7 @@ def languages(aligned: pl.LazyFrame) -> tuple[pl.LazyFrame, pl.LazyFrame]:
     return languages, group_by_trajectory(aligned.select(*TRAJECTORY_KEY, kind=kind), *counts)
 
 
-def counted(record: type[Record]) -> pl.Expr:
+def count_struct(record: type[Record]) -> pl.Expr:
     """A struct of numbers, of the columns with their names; 0 where a trajectory has no steps."""
     return pl.struct([pl.col(name).fill_null(0) for name in record.model_fields])
 

@@ -44,7 +44,7 @@ def compact(
         for place, text in full_texts.items():
             if place[2] in rule.fields and kind_of(place, steps, bearing) == rule.steps:
                 former = shown[place][0] if place in shown else text
-                short = shortened(text, rule.keep, rules)
+                short = shorten_text(text, rule.keep, rules)
                 if len(short) < len(former):
                     size += json_size(short) - json_size(former)
                     shown[place] = (short, rule)
@@ -76,7 +76,7 @@ def kind_of(place: Place, steps: list[dict[str, Any]], bearing: set[int]) -> str
     return "bearing" if steps[place[1]]["step_id"] in bearing else "other"
 
 
-def shortened(text: str, keep: int, rules: PacketRules) -> str:
+def shorten_text(text: str, keep: int, rules: PacketRules) -> str:
     """Beginning and end of a text around the marker; the text itself where that is not shorter."""
     if len(text) <= keep:
         return text

@@ -97,13 +97,13 @@ def breakdown(rules: RiskRules) -> pl.Expr:
 
 def score(base: pl.DataFrame, rules: RiskRules) -> pl.LazyFrame:
     """Columns of Risk. Integer counts are summed and multiplied once, so that every engine gives the same floats."""
-    raw, normalized, bucket, columns = scored(rules)
+    raw, normalized, bucket, columns = score_columns(rules)
     scores = base.lazy().with_columns(breakdown(rules), raw).with_columns(normalized).with_columns(bucket)
     return collect_unoptimized(scores.select(columns)).lazy()
 
 
 @memoize
-def scored(rules: RiskRules) -> tuple[pl.Expr, pl.Expr, pl.Expr, list[pl.Expr]]:
+def score_columns(rules: RiskRules) -> tuple[pl.Expr, pl.Expr, pl.Expr, list[pl.Expr]]:
     """The raw sum, the score made of it, the bucket made of that, and the columns of Risk."""
     raw = pl.sum_horizontal([*(count * weight for _, count, weight in weights(rules)), pl.col("prior")]).round(6)
     bucket = (

@@ -27,20 +27,20 @@ def summary(
     written = user_turns.filter(pl.col("kinds").list.contains(PERSON))
     turns = group_by_trajectory(written, user_turns=pl.len())
     base = (
-        trajectories.select(of_run())
-        .join(counts(steps, user_turns, descriptors, rules), on=TRAJECTORY_KEY, how="left", maintain_order="left")
+        trajectories.select(run_columns())
+        .join(count_steps(steps, user_turns, descriptors, rules), on=TRAJECTORY_KEY, how="left", maintain_order="left")
         .join(turns, on=TRAJECTORY_KEY, how="left")
         .with_columns(pl.col(COUNTED).fill_null(0))
     )
-    for columns in classified(rules):
+    for columns in classification_columns(rules):
         base = base.with_columns(columns)
     summed = collect_unoptimized(base).lazy().sort(TRAJECTORY_KEY)
     return summed.select(*TRAJECTORY_KEY, "behaviour", trace_summary=pl.struct(list(TraceSummary.model_fields)))
 
 
 @cache
-def of_run() -> list[pl.Expr]:
-    """The key of a trajectory, and what its file says of how it ran."""
+def run_columns() -> list[pl.Expr]:
+    """Columns of a trajectory: its key, and the run summary of its file."""
     run = pl.col("run").struct
     return [
         *map(pl.col, TRAJECTORY_KEY),
@@ -51,8 +51,8 @@ def of_run() -> list[pl.Expr]:
 
 
 @memoize
-def classified(rules: TraceRules) -> list[list[pl.Expr]]:
-    """The columns that lead to the class of a trajectory, each group made of those before it."""
+def classification_columns(rules: TraceRules) -> list[list[pl.Expr]]:
+    """Columns that determine the class of a trajectory, in groups: a group may use the columns of earlier groups."""
     first = (
         pl.when("provider_first")
         .then("first_provider_error")
@@ -70,19 +70,21 @@ def classified(rules: TraceRules) -> list[list[pl.Expr]]:
     ]
 
 
-def counts(steps: pl.LazyFrame, user_turns: pl.LazyFrame, descriptors: pl.LazyFrame, rules: TraceRules) -> pl.LazyFrame:
-    """Per trajectory: what its steps say, and the columns that the behaviour rules see."""
+def count_steps(
+    steps: pl.LazyFrame, user_turns: pl.LazyFrame, descriptors: pl.LazyFrame, rules: TraceRules
+) -> pl.LazyFrame:
+    """One row per trajectory: counts over its steps, and the columns that the behaviour rules read."""
     step_rows = steps.drop("raw").collect()
     described = lookup_join(step_rows, descriptors.select(*STEP_KEY, "tool_name", "tool_status").collect(), STEP_KEY)
-    noticed = lookup_join(described, notices(step_rows, user_turns), STEP_KEY).lazy()
-    for columns in of_steps(rules):
+    noticed = lookup_join(described, find_end_notices(step_rows, user_turns), STEP_KEY).lazy()
+    for columns in step_columns(rules):
         noticed = noticed.with_columns(columns)
-    counted = group_by_trajectory(collect_unoptimized(noticed).lazy(), *of_trajectory())
+    counted = group_by_trajectory(collect_unoptimized(noticed).lazy(), *trajectory_aggregates())
     return counted.with_columns(gave_up_words=pl.col("last_reply").str.contains(rules.gave_up_pattern))
 
 
-def notices(steps: pl.DataFrame, user_turns: pl.LazyFrame) -> pl.DataFrame:
-    """Steps whose end a notice in a user's place reports: the step's key, and the notice."""
+def find_end_notices(steps: pl.DataFrame, user_turns: pl.LazyFrame) -> pl.DataFrame:
+    """Key and notice of each step whose command was reported as ended by a message in a user turn."""
     turn_key = [*TRAJECTORY_KEY, "resolved_by_user_turn"]
     texts = user_turns.select(*TRAJECTORY_KEY, resolved_by_user_turn="user_turn", notice="raw_text")
     left_open = steps.lazy().select(*STEP_KEY, "resolved_by_user_turn").drop_nulls("resolved_by_user_turn")
@@ -90,8 +92,8 @@ def notices(steps: pl.DataFrame, user_turns: pl.LazyFrame) -> pl.DataFrame:
 
 
 @memoize
-def of_steps(rules: TraceRules) -> list[list[pl.Expr]]:
-    """What each step counts as, each group made of those before it."""
+def step_columns(rules: TraceRules) -> list[list[pl.Expr]]:
+    """Columns of a step that the counts use, in groups: a group may use the columns of earlier groups."""
     own = pl.when(pl.col("resolved_status").is_null()).then("reflection_text")
     text = pl.coalesce(own, "notice").str.head(rules.error_characters)
     return [
@@ -110,8 +112,8 @@ def of_steps(rules: TraceRules) -> list[list[pl.Expr]]:
 
 
 @cache
-def of_trajectory() -> list[pl.Expr]:
-    """What is counted over the steps of a trajectory."""
+def trajectory_aggregates() -> list[pl.Expr]:
+    """Aggregates over the steps of a trajectory."""
     call, failed = pl.col("call"), pl.col("failed")
     return [
         call.sum().alias("tool_calls"),

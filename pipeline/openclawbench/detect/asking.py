@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from openclawbench.base.canonical_json import canonical_json, sha256_text
-from openclawbench.detect.labels import Item, LabelSet, packets, provenance_base, reviewed_beside
+from openclawbench.detect.labels import LabelledTrajectory, LabelSet, provenance_base, read_packets, reviewed_beside
 from openclawbench.detect.packet import detector_messages, detector_prompt
 from openclawbench.detect.predictions import prediction
 from openclawbench.detect.protocols import (
@@ -59,10 +59,10 @@ class DetectorRun:
     settings: AskingSettings
     reasoning_effort: str | None = None
     accept_unreadable: bool = False  # go on however many answers in a row cannot be read
-    tokenizer: Path | None = None  # that counts the tokens of packets; null: they are estimated
+    tokenizer: Path | None = None  # that counts the tokens of packets; None: they are estimated
 
     @cached_property
-    def reviewed(self) -> list[Item]:
+    def reviewed(self) -> list[LabelledTrajectory]:
         """Trajectories that people have reviewed, beside the labels: they are asked about too."""
         return reviewed_beside(self.labels)
 
@@ -163,7 +163,7 @@ def run_packets(run: DetectorRun) -> list[DetectorPacket]:
     """The packets of the run's trajectories."""
     count = None if run.tokenizer is None else token_counter(load_tokenizer(run.tokenizer))
     keys = run.labels.by_key.keys() | {item.key for item in run.reviewed}
-    return list(packets(run.labels.root, keys, run.rules.packet, count))
+    return list(read_packets(run.labels.root, keys, run.rules.packet, count))
 
 
 def ledger_folder(data: DataFolder) -> Path:

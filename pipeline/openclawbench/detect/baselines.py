@@ -15,12 +15,12 @@ from typing import Any
 from openclawbench.detect.labels import (
     EACH_HELD_OUT,
     HUMAN_POOL,
-    Choice,
-    Item,
+    LabelledTrajectory,
+    LabelSelection,
     LabelSet,
-    packets,
     provenance_base,
     read_labels,
+    read_packets,
     released_records,
     require_items,
     reviewed_beside,
@@ -40,11 +40,11 @@ NOTHING_FOUND = "no_anomaly_evidence"
 REVIEW = "the rules judge would send it to review"
 ANOMALOUS_SPAN = "anomalous"
 Answers = dict[Key, dict[str, Any]]  # fields of Prediction
-Predict = Callable[[Path, Sequence[Item], Sequence[Item], BaselineRules], Answers]
+Predict = Callable[[Path, Sequence[LabelledTrajectory], Sequence[LabelledTrajectory], BaselineRules], Answers]
 
 
 def run_baseline(
-    name: str, root: Path, choice: Choice, rules: DetectRules, fit: str | None = None
+    name: str, root: Path, choice: LabelSelection, rules: DetectRules, fit: str | None = None
 ) -> tuple[LabelSet, list[Prediction], dict[str, Any]]:
     """The labels, the predictions of a baseline for them, and their provenance. The baseline is fitted to the train
     side of the same cut, of the pool `fit` or else of the same pool; of hold-one-out to each model's own train side in
@@ -73,7 +73,7 @@ def run_baseline(
     return labels, predicted, provenance
 
 
-def folds(root: Path, labels: LabelSet, fit: str | None = None) -> Iterator[tuple[LabelSet, list[Item]]]:
+def folds(root: Path, labels: LabelSet, fit: str | None = None) -> Iterator[tuple[LabelSet, list[LabelledTrajectory]]]:
     """Train side and test items: one pair, or one for each model that is held out in turn. Trajectories that people
     have reviewed are tested too, but for those fitted to. The human pool has no train side: `fit` names another pool,
     whose trajectories of tasks that are tested are left out."""
@@ -81,27 +81,27 @@ def folds(root: Path, labels: LabelSet, fit: str | None = None) -> Iterator[tupl
     pool = fit or choice.pool
     if choice.cut == EACH_HELD_OUT:
         for model in labels.source_models:
-            train = read_labels(root, Choice(pool, model, "train"))
+            train = read_labels(root, LabelSelection(pool, model, "train"))
             predicted = labels.items + reviewed_beside(labels, train)
-            yield fitted(train), [item for item in predicted if item.key[0] == model]
+            yield check_trainable(train), [item for item in predicted if item.key[0] == model]
         return
     if pool == HUMAN_POOL:
         raise UsageError("--pool human: has no train side. Fit to another pool with --fit POOL.")
-    train = read_labels(root, Choice(pool, choice.cut, "train"))
+    train = read_labels(root, LabelSelection(pool, choice.cut, "train"))
     if choice.pool == HUMAN_POOL:
         tested = {item.task for item in labels.items}
         kept = [item for item in train.items if item.task not in tested]
         train = replace(train, items=kept, left_out=train.left_out | {"task_tested": len(train.items) - len(kept)})
-    yield fitted(train), labels.items + reviewed_beside(labels, train)
+    yield check_trainable(train), labels.items + reviewed_beside(labels, train)
 
 
-def fitted(train: LabelSet) -> LabelSet:
+def check_trainable(train: LabelSet) -> LabelSet:
     """The same. Raises UsageError if there is nothing to fit to."""
     require_items(train)
     return train
 
 
-def trained_on(trained: Sequence[LabelSet], choice: Choice) -> dict[str, Any] | None:
+def trained_on(trained: Sequence[LabelSet], choice: LabelSelection) -> dict[str, Any] | None:
     """The training data of a provenance file; of several folds their sums."""
     if not trained:
         return None
@@ -115,7 +115,7 @@ def trained_on(trained: Sequence[LabelSet], choice: Choice) -> dict[str, Any] | 
     }
 
 
-def shares_of(items: Sequence[Item]) -> list[float]:
+def shares_of(items: Sequence[LabelledTrajectory]) -> list[float]:
     """Share of each label."""
     counts = Counter(item.label for item in items)
     return [counts[label] / len(items) for label in LABELS]
@@ -127,13 +127,17 @@ def probable(shares: Sequence[float]) -> dict[str, Any]:
     return {"label": best_label(rounded), "probabilities": probabilities_of(rounded).model_dump()}
 
 
-def majority(_root: Path, train: Sequence[Item], test: Sequence[Item], _rules: BaselineRules) -> Answers:
+def majority(
+    _root: Path, train: Sequence[LabelledTrajectory], test: Sequence[LabelledTrajectory], _rules: BaselineRules
+) -> Answers:
     """The most frequent label for everything; probabilities are the shares."""
     fields = probable(shares_of(train))
     return {item.key: fields for item in test}
 
 
-def prior(_root: Path, train: Sequence[Item], test: Sequence[Item], rules: BaselineRules) -> Answers:
+def prior(
+    _root: Path, train: Sequence[LabelledTrajectory], test: Sequence[LabelledTrajectory], rules: BaselineRules
+) -> Answers:
     """A label drawn by the shares, with a fixed seed, in the order of the keys; probabilities are the shares."""
     import numpy as np
 
@@ -147,9 +151,11 @@ def prior(_root: Path, train: Sequence[Item], test: Sequence[Item], rules: Basel
     }
 
 
-def memoriser(_root: Path, train: Sequence[Item], test: Sequence[Item], _rules: BaselineRules) -> Answers:
+def memoriser(
+    _root: Path, train: Sequence[LabelledTrajectory], test: Sequence[LabelledTrajectory], _rules: BaselineRules
+) -> Answers:
     """The shares of the task's own labels; of all labels where the train side does not have the task."""
-    by_task: dict[str, list[Item]] = {}
+    by_task: dict[str, list[LabelledTrajectory]] = {}
     for item in train:
         if item.task_id is not None:
             by_task.setdefault(item.task_id, []).append(item)
@@ -158,19 +164,23 @@ def memoriser(_root: Path, train: Sequence[Item], test: Sequence[Item], _rules: 
     return {item.key: known.get(item.task_id or "", of_all_labels) for item in test}
 
 
-def bag_of_words(root: Path, train: Sequence[Item], test: Sequence[Item], rules: BaselineRules) -> Answers:
+def bag_of_words(
+    root: Path, train: Sequence[LabelledTrajectory], test: Sequence[LabelledTrajectory], rules: BaselineRules
+) -> Answers:
     """Words of the packet that detectors read, weighted by tf-idf, in a logistic regression with balanced classes."""
     from sklearn.feature_extraction.text import TfidfVectorizer
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline
 
-    texts = {key_of(packet.model_dump()): packet.text for packet in packets(root, keys_of(train) | keys_of(test))}
+    texts = {key_of(packet.model_dump()): packet.text for packet in read_packets(root, keys_of(train) | keys_of(test))}
     words = TfidfVectorizer(min_df=rules.words_at_least, max_features=rules.words_at_most, sublinear_tf=True)
     model = make_pipeline(words, LogisticRegression(class_weight="balanced", max_iter=1000, random_state=rules.seed))
-    return classified(model, texts, train, test)
+    return classify(model, texts, train, test)
 
 
-def descriptors(root: Path, train: Sequence[Item], test: Sequence[Item], rules: BaselineRules) -> Answers:
+def descriptors(
+    root: Path, train: Sequence[LabelledTrajectory], test: Sequence[LabelledTrajectory], rules: BaselineRules
+) -> Answers:
     """Counts of descriptors (paper T8), in gradient boosting with balanced classes."""
     from sklearn.ensemble import HistGradientBoostingClassifier
     from sklearn.feature_extraction import DictVectorizer
@@ -180,7 +190,7 @@ def descriptors(root: Path, train: Sequence[Item], test: Sequence[Item], rules: 
     boosting = HistGradientBoostingClassifier(
         max_iter=rules.rounds, early_stopping=False, class_weight="balanced", random_state=rules.seed
     )
-    return classified(make_pipeline(DictVectorizer(sparse=False), boosting), counts, train, test)
+    return classify(make_pipeline(DictVectorizer(sparse=False), boosting), counts, train, test)
 
 
 def features(record: Mapping[str, Any]) -> dict[str, float]:
@@ -198,7 +208,9 @@ def features(record: Mapping[str, Any]) -> dict[str, float]:
     return {name: float(count) for name, count in counted.items()}
 
 
-def classified(model: Any, inputs: Mapping[Key, Any], train: Sequence[Item], test: Sequence[Item]) -> Answers:
+def classify(
+    model: Any, inputs: Mapping[Key, Any], train: Sequence[LabelledTrajectory], test: Sequence[LabelledTrajectory]
+) -> Answers:
     """The answers of a scikit-learn classifier. A train side with a single label gives that label to everything.
     Raises UsageError where the train side is too small to fit to."""
     if len({item.label for item in train}) < 2:
@@ -216,15 +228,17 @@ def classified(model: Any, inputs: Mapping[Key, Any], train: Sequence[Item], tes
     }
 
 
-def rules_judge(root: Path, _train: Sequence[Item], test: Sequence[Item], _rules: BaselineRules) -> Answers:
+def rules_judge(
+    root: Path, _train: Sequence[LabelledTrajectory], test: Sequence[LabelledTrajectory], _rules: BaselineRules
+) -> Answers:
     """Label, onset and span of the embedded rules judge, from evidence alone. What it would send to review counts as an
     answer that cannot be read."""
     judge = RulesJudge()
     columns = list(Evidence.model_fields)
-    return {key_of(row): judged(judge, row) for row in released_records(root, keys_of(test), columns)}
+    return {key_of(row): ask_rules_judge(judge, row) for row in released_records(root, keys_of(test), columns)}
 
 
-def judged(judge: RulesJudge, record: Mapping[str, Any]) -> dict[str, Any]:
+def ask_rules_judge(judge: RulesJudge, record: Mapping[str, Any]) -> dict[str, Any]:
     """The rules judge on a released record, stage by stage as in a run, without checks and repairs."""
     evidence = Evidence.model_validate({name: record[name] for name in Evidence.model_fields})
     a = judge.answer("a", evidence, {})
@@ -245,7 +259,7 @@ def judged(judge: RulesJudge, record: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def keys_of(items: Sequence[Item]) -> set[Key]:
+def keys_of(items: Sequence[LabelledTrajectory]) -> set[Key]:
     """The keys of items."""
     return {item.key for item in items}
 

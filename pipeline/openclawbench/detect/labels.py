@@ -42,9 +42,9 @@ ANOMALOUS_SPAN = "anomalous"
 
 
 @dataclass(frozen=True)
-class Item:
-    """A trajectory with its label. `label`: one of the six. `onset` is earliest_recoverable_onset (paper T41); `span`
-    holds the steps of the anomalous segment_spans. Both are empty where the label has none."""
+class LabelledTrajectory:
+    """A trajectory with its label, which is one of the six. `onset` is earliest_recoverable_onset (paper T41), None if
+    the label has none; `span` holds the steps of the anomalous segment_spans."""
 
     key: Key
     task_id: str | None
@@ -63,14 +63,14 @@ class Item:
 
     @property
     def task(self) -> str:
-        """The task, or the trajectory itself where it has none: what a bootstrap draws."""
+        """The unit that a bootstrap draws: the task, or the trajectory itself if it has no task."""
         return self.task_id if self.task_id is not None else "\0".join(self.key)
 
 
 @dataclass(frozen=True)
-class Choice:
-    """Which labels: a pool, a cut (default, paper, the source model that is held out, or hold-one-out: the test sides
-    of all of these together) and a side."""
+class LabelSelection:
+    """Selects labels by pool, cut and side. `cut`: default, paper, the name of a source model that is held out, or
+    hold-one-out (the test sides of all held-out models together)."""
 
     pool: str = ACCEPTED_POOL
     cut: str = "default"
@@ -88,12 +88,12 @@ class LabelSet:
     """The items of a choice, sorted by key, and how many label rows were left out, by reason."""
 
     root: Path
-    choice: Choice
-    items: list[Item]
+    choice: LabelSelection
+    items: list[LabelledTrajectory]
     left_out: dict[str, int]
 
     @property
-    def by_key(self) -> dict[Key, Item]:
+    def by_key(self) -> dict[Key, LabelledTrajectory]:
         """Key -> item."""
         return {item.key: item for item in self.items}
 
@@ -148,7 +148,7 @@ def provenance_base(labels: LabelSet, rules: DetectRules) -> dict[str, Any]:
     }
 
 
-def read_labels(root: Path, choice: Choice) -> LabelSet:
+def read_labels(root: Path, choice: LabelSelection) -> LabelSet:
     """The labelled trajectories of a choice. Raises UsageError for a pool, cut or side that the release does not have.
 
     Left out are rows without steps (`not_scoreable`: the paper's 83 records without packet content), and, on a train
@@ -177,7 +177,7 @@ def read_labels(root: Path, choice: Choice) -> LabelSet:
     return LabelSet(root, choice, items, {reason: number for reason, number in left_out.items() if number})
 
 
-def check_choice(root: Path, choice: Choice) -> None:
+def check_choice(root: Path, choice: LabelSelection) -> None:
     """Raises UsageError for a pool, cut or side that does not exist."""
     models = models_of(root)
     if choice.pool not in POOLS:
@@ -206,12 +206,12 @@ def check_choice(root: Path, choice: Choice) -> None:
 
 def held_out_models(root: Path, pool: str) -> list[str]:
     """The source models with labels in a pool: each can be held out. Raises UsageError for an empty pool."""
-    labels = read_labels(root, Choice(pool, EACH_HELD_OUT, "test"))
+    labels = read_labels(root, LabelSelection(pool, EACH_HELD_OUT, "test"))
     require_items(labels)
     return labels.source_models
 
 
-def pool_rows(root: Path, choice: Choice) -> pl.DataFrame:
+def pool_rows(root: Path, choice: LabelSelection) -> pl.DataFrame:
     """The label rows of a pool on a side."""
     if choice.cut in CUT_NAMES:
         return side_rows(root, choice.pool, CUT_NAMES[choice.cut], choice.side)
@@ -262,7 +262,7 @@ def human_rows(root: Path) -> pl.DataFrame:
     return pl.read_parquet(path, glob=False).filter("same_label")
 
 
-def read_items(root: Path) -> Iterator[Item]:
+def read_items(root: Path) -> Iterator[LabelledTrajectory]:
     """The label of every trajectory of a release that has one."""
     for model in models_of(root):
         for path in shards_of(root, f"{ROOT}/{model}/{MASTER_FILE}"):
@@ -271,10 +271,10 @@ def read_items(root: Path) -> Iterator[Item]:
                     yield item_of(row)
 
 
-def item_of(row: Mapping[str, Any]) -> Item:
+def item_of(row: Mapping[str, Any]) -> LabelledTrajectory:
     """An item of a released record."""
     spans = [span for span in row["segment_spans"] if span["label"] == ANOMALOUS_SPAN] if row["is_anomalous"] else []
-    return Item(
+    return LabelledTrajectory(
         key=key_of(row),
         task_id=row["task_id"],
         num_steps=row["num_steps"],
@@ -287,13 +287,13 @@ def item_of(row: Mapping[str, Any]) -> Item:
     )
 
 
-def human_items(root: Path, rows: pl.DataFrame | None = None) -> dict[Key, Item]:
+def human_items(root: Path, rows: pl.DataFrame | None = None) -> dict[Key, LabelledTrajectory]:
     """Key -> what people say of a trajectory, as an item: their label, subtype and onset; silver's span is none of
     theirs. Only settled verdicts; an anomalous one without a subtype keeps silver's if silver has one. `rows`: those of
     human_rows, where they are read already."""
     verdicts = human_rows(root) if rows is None else rows
     silver = {item.key: item for item in read_items(root)} if verdicts.height else {}
-    items: dict[Key, Item] = {}
+    items: dict[Key, LabelledTrajectory] = {}
     for row in verdicts.iter_rows(named=True):
         item = silver.get(key_of(row))
         if item is None or row["human_anomaly_label"] is None:
@@ -301,7 +301,7 @@ def human_items(root: Path, rows: pl.DataFrame | None = None) -> dict[Key, Item]
         subtype = row["human_subtype"] or (item.label if item.is_anomalous else None)
         if row["human_anomaly_label"] and subtype is None:
             subtype = UNNAMED
-        items[item.key] = Item(
+        items[item.key] = LabelledTrajectory(
             key=item.key,
             task_id=item.task_id,
             num_steps=item.num_steps,
@@ -315,7 +315,7 @@ def human_items(root: Path, rows: pl.DataFrame | None = None) -> dict[Key, Item]
     return items
 
 
-def reviewed_beside(labels: LabelSet, train: LabelSet | None = None) -> list[Item]:
+def reviewed_beside(labels: LabelSet, train: LabelSet | None = None) -> list[LabelledTrajectory]:
     """Trajectories with a settled verdict of people that are not among the labels, with their silver labels; sorted.
 
     A detector predicts them too, so that it is scored against people, and its scores against silver are corrected
@@ -360,7 +360,7 @@ def find_keys(root: Path, text: str) -> list[Key]:
     return exact or sorted(key for key in keys if key[1].startswith(text))
 
 
-def packets(
+def read_packets(
     root: Path,
     keys: set[Key],
     rules: DetectorPacketRules | None = None,

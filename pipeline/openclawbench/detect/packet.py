@@ -12,7 +12,7 @@ from typing import Any
 
 from openclawbench.base.canonical_json import canonical_json, sha256_text
 from openclawbench.detect.settings import DetectorPacketRules
-from openclawbench.judge.fence import delimited
+from openclawbench.judge.fence import delimit_material
 from openclawbench.judge.prompts import Prompt, read_prompt
 from openclawbench.records.detection.packet import DetectorPacket
 
@@ -115,7 +115,7 @@ def shorten(all_blocks: list[Block], rules: DetectorPacketRules, count: CountTok
     for keep in rules.keep:
         blocks = [shortened_block(block, keep, rules) for block in all_blocks]
         if count(canonical_json(blocks)) <= rules.max_tokens:
-            return counted(all_blocks, blocks, keep, 0, 0)
+            return count_missing(all_blocks, blocks, keep, 0, 0)
     most = len(blocks) - 1
     # Number of blocks left out, from 1: the least that is enough. What is left gets shorter with each.
     fewest = 1 + bisect_left(
@@ -125,12 +125,12 @@ def shorten(all_blocks: list[Block], rules: DetectorPacketRules, count: CountTok
     )
     gone = max(0, min(fewest, most - 1))
     if not gone:
-        return counted(all_blocks, blocks, keep, 0, 0)
+        return count_missing(all_blocks, blocks, keep, 0, 0)
     kept, start = without_middle(blocks, gone, rules)
-    return counted(all_blocks, kept, keep, start, gone)
+    return count_missing(all_blocks, kept, keep, start, gone)
 
 
-def counted(all_blocks: list[Block], blocks: list[Block], keep: int, start: int, gone: int) -> Shortened:
+def count_missing(all_blocks: list[Block], blocks: list[Block], keep: int, start: int, gone: int) -> Shortened:
     """What is missing from the blocks: of each shortened text all but `keep` characters, and `gone` whole blocks from
     the place `start`."""
     left_out = sum(map(characters, all_blocks[start : start + gone]))
@@ -187,5 +187,5 @@ def detector_messages(packet_text: str, prompt: Prompt) -> list[dict[str, str]]:
     training, and printed by `detect prompt`."""
     return [
         {"role": "system", "content": prompt.text},
-        {"role": "user", "content": delimited(packet_text, BLOCK)},
+        {"role": "user", "content": delimit_material(packet_text, BLOCK)},
     ]

@@ -6,7 +6,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from openclawbench.detect.score.measures import WIDTH, binary_counts, measures
+from openclawbench.detect.score.measures import WIDTH, binary_counts, compute_measures
 from openclawbench.detect.settings import LABELS
 from openclawbench.release.statistics.consistency import (
     Contradiction,
@@ -55,10 +55,12 @@ def of_confusion(figures: dict[str, Any]) -> Iterator[Identity]:
     matrix = np.zeros((WIDTH, WIDTH))
     matrix[: len(LABELS), : len(LABELS)] = printed["matrix"]
     counts = {name: str(int(value)) for name, value in binary_counts(matrix, "wrong").items()}
-    computed_measures = measures(matrix)
+    computed_measures = compute_measures(matrix)
     printed_row = next(row for row in figures["detector"] if row["name"] == printed["detector"])
     yield Detector("T43, against T2", figures["split"] | counts | {name: printed_row[name] for name in BINARY})
-    yield computed("T43 macro F1, against T2", "T2", printed_row["macro_f1"], float(computed_measures["macro_f1"]))
+    yield compare_printed(
+        "T43 macro F1, against T2", "T2", printed_row["macro_f1"], float(computed_measures["macro_f1"])
+    )
     anomalous = str(int(matrix[1:].sum()))
     yield Sum("T3 label anomalies, against T43", {row["name"]: row["anomalous"] for row in figures["slice"]}, anomalous)
     for label, row, support, recall in zip(
@@ -73,12 +75,12 @@ def of_confusion(figures: dict[str, Any]) -> Iterator[Identity]:
     with_normal = int(matrix[0, 1:].sum() + matrix[1:, 0].sum())
     yield Share("F.10 confusion with normal, against T43", str(with_normal), str(wrong), printed["anomaly_or_normal"])
     name = f"f1_{LABELS[1]}"
-    yield computed(
+    yield compare_printed(
         "F.10 F1 of cap_gap, against T43", "F.10", printed["f1_capability_gap"], float(computed_measures[name])
     )
 
 
-def computed(where: str, place: str, printed: str, value: float) -> Same:
+def compare_printed(where: str, place: str, printed: str, value: float) -> Same:
     """A printed figure and one that a table gives."""
     return Same(where, {"T43": f"{value:.6f}", place: printed})
 

@@ -60,7 +60,7 @@ class LineFault:
 
 @dataclass
 class PredictionsFile:
-    """A predictions file as read. `unverified`: why nothing is known of where it is from; null where it is known.
+    """A predictions file as read. `unverified`: why nothing is known of where it is from; None where it is known.
     `shown`: a name that tells it from other files of the same detector."""
 
     path: Path
@@ -104,7 +104,7 @@ def probabilities_of(values: Iterable[float]) -> LabelProbabilities:
 
 
 def anomaly_score(row: Prediction) -> float | None:
-    """1 - p(normal); null without probabilities."""
+    """1 - p(normal); None without probabilities."""
     return None if row.probabilities is None else 1.0 - row.probabilities.normal
 
 
@@ -114,7 +114,7 @@ def best_label(probabilities: Sequence[float]) -> Label:
 
 
 def most_probable(row: Prediction) -> Label | None:
-    """The most probable label, the first of equals; null without probabilities."""
+    """The most probable label, the first of equals; None without probabilities."""
     return None if row.probabilities is None else best_label(list(row.probabilities.model_dump().values()))
 
 
@@ -182,7 +182,7 @@ def read_predictions(path: Path, rules: DetectRules) -> PredictionsFile:
 
 
 def read_line(line: bytes, number: int, rules: DetectRules, faults: list[LineFault]) -> Prediction | None:
-    """A row; null, with a fault, where the line holds none."""
+    """A row; None, with a fault, where the line holds none."""
     try:
         values = json.loads(line)
     except (ValueError, RecursionError) as error:
@@ -218,7 +218,7 @@ def read_line(line: bytes, number: int, rules: DetectRules, faults: list[LineFau
 
 
 def checked_row(values: dict[str, Any], number: int, faults: list[LineFault]) -> Prediction | None:
-    """The row of these values. A field beside key, label and parse that cannot be read is left out, with a fault; null,
+    """The row of these values. A field beside key, label and parse that cannot be read is left out, with a fault; None,
     with a fault, where one of these cannot."""
     try:
         return Prediction.model_validate(values)
@@ -236,7 +236,7 @@ def checked_row(values: dict[str, Any], number: int, faults: list[LineFault]) ->
 
 
 def probability_fault(values: Any, tolerance: float) -> str | None:
-    """What is wrong with six probabilities; null for good ones and for none."""
+    """What is wrong with six probabilities; None for good ones and for none."""
     if values is None:
         return None
     if not isinstance(values, dict) or set(values) != set(LABELS):
@@ -252,7 +252,7 @@ def probability_fault(values: Any, tolerance: float) -> str | None:
 
 
 def number_fault(value: Any) -> str | None:
-    """What is wrong with a count, a cost or a mass; null for a good one and for what is no number at all."""
+    """What is wrong with a count, a cost or a mass; None for a good one and for what is no number at all."""
     if not isinstance(value, int | float):
         return None
     return None if math.isfinite(value) and value >= 0 else "is below 0 or not finite"
@@ -274,5 +274,5 @@ def read_provenance(path: Path, sha256: str | None) -> tuple[PredictionProvenanc
 
 
 def is_anomalous(label: str | None) -> bool | None:
-    """Every label but `normal` is anomalous (paper section 5); null for none."""
+    """Every label but `normal` is anomalous (paper section 5); None for none."""
     return None if label is None else label != NORMAL

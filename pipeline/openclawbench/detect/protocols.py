@@ -53,7 +53,7 @@ class ReadAnswer:
 
 
 def read_answer(protocol: str, finish: str, text: str, rules: DetectRules, num_steps: int | None = None) -> ReadAnswer:
-    """Read an answer. `num_steps`: of the trajectory, beyond which no step can lie; null where it is not known."""
+    """Read an answer. `num_steps`: of the trajectory, beyond which no step can lie; None where it is not known."""
     if finish in UNWRITTEN:
         return ReadAnswer(None, "failed", finish)
     if protocol == "symbol":
@@ -98,7 +98,7 @@ def read_json(text: str, finish: str, rules: DetectRules, num_steps: int | None)
 
 
 def step_number(value: Any, name: str, num_steps: int | None) -> tuple[int | None, str | None]:
-    """A step of the trajectory, or null; and what is wrong with another value."""
+    """A step of the trajectory, or None; and what is wrong with another value."""
     if value is None:
         return None, None
     if not isinstance(value, int) or isinstance(value, bool):
@@ -109,7 +109,7 @@ def step_number(value: Any, name: str, num_steps: int | None) -> tuple[int | Non
 
 
 def step_span(value: Any, num_steps: int | None) -> tuple[tuple[int, int] | None, str | None]:
-    """A span of steps, or null; and what is wrong with another value."""
+    """A span of steps, or None; and what is wrong with another value."""
     if value is None:
         return None, None
     if not isinstance(value, dict):

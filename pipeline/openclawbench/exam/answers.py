@@ -18,7 +18,7 @@ NOT_READ = "not_read"  # cause of an item that has no annotation
 
 @dataclass(frozen=True)
 class Answer:
-    """A judge's label of an item. `is_anomalous` is null for one in review: then `cause` says why."""
+    """A judge's label of an item. `is_anomalous` is None for one in review: then `cause` says why."""
 
     item: Item
     is_anomalous: bool | None

@@ -7,8 +7,25 @@ from pathlib import Path
 from typing import Any
 
 from openclawbench.errors import InvalidFamily
-from openclawbench.exam.family import RECORDED_LANGUAGE, TWINS, WITH_STORE, Check, Family, Twin, filled, strings_in
-from openclawbench.exam.recording import Values, facts, parsed, recorded, rewritten, seeded, step_numbers
+from openclawbench.exam.family import (
+    RECORDED_LANGUAGE,
+    TWINS,
+    WITH_STORE,
+    Check,
+    Family,
+    Twin,
+    fill_template,
+    strings_in,
+)
+from openclawbench.exam.recording import (
+    Values,
+    facts,
+    parse_recording,
+    read_recording,
+    rewrite_recording,
+    seeded_random,
+    step_numbers,
+)
 from openclawbench.exam.rewrite import Rewrite, ids, rewrite_session
 from openclawbench.exam.values import drawn_values, recorded_values
 from openclawbench.rules.taxonomy import Taxonomy
@@ -31,9 +48,9 @@ def findings(folder: Path, name: str, family: Family) -> Iterator[str]:
     """Every finding about a family."""
     yield from taxonomy_words(name, family)
     yield from lines_in_texts(name, family)
-    contents = {twin: recorded(folder, name, twin) for twin in TWINS}
+    contents = {twin: read_recording(folder, name, twin) for twin in TWINS}
     values = recorded_values(name, family)
-    steps = {twin: parsed(name, content).steps for twin, content in contents.items()}
+    steps = {twin: parse_recording(name, content).steps for twin, content in contents.items()}
     for twin in TWINS:
         yield from follows_script(name, family, twin, steps[twin], values)
         if (
@@ -48,12 +65,12 @@ def findings(folder: Path, name: str, family: Family) -> Iterator[str]:
         if json.dumps(value, ensure_ascii=False)[1:-1] not in both:
             yield f"{name}: slot {slot}: the recorded value {value!r} is in neither twin"
     for language in family.languages:
-        drawn = drawn_values(name, family, seeded(name, language))
+        drawn = drawn_values(name, family, seeded_random(name, language))
         for twin in TWINS:
-            rewritten_session = rewritten(
+            rewritten_session = rewrite_recording(
                 name, family, contents[twin], drawn, language, 1, "00000000-0000-4000-8000-000000000000"
             )
-            session = parsed(name, rewritten_session)
+            session = parse_recording(name, rewritten_session)
             if len(session.steps) != len(steps[twin]):
                 yield f"{name}: {twin} in {language}: {len(session.steps)} steps; recorded are {len(steps[twin])}"
             else:
@@ -139,7 +156,7 @@ def failed_checks(
             yield f"{name}: check of {place}: the {twin} twin has no such step"
             continue
         texts = [str(row[check.field] or "") for row in rows_at(steps, check, numbers[place])]
-        text = filled(check.holds or check.lacks or "", values)
+        text = fill_template(check.holds or check.lacks or "", values)
         if any(text in field_text for field_text in texts) != (check.holds is not None):
             verb = "does not hold" if check.holds is not None else "holds"
             yield f"{name}: {twin} in {language}: {check.field} {where(check)} {verb} {text!r}"

@@ -249,7 +249,7 @@ class Family(Part):
 
     def text(self, name: str, language: str, values: Mapping[str, str]) -> str:
         """A text with its slots filled."""
-        return filled(self.texts[name][language], values)
+        return fill_template(self.texts[name][language], values)
 
 
 def strings_in(value: Any) -> Iterator[str]:
@@ -264,7 +264,7 @@ def strings_in(value: Any) -> Iterator[str]:
             yield from strings_in(item)
 
 
-def filled(template: str, values: Mapping[str, str]) -> str:
+def fill_template(template: str, values: Mapping[str, str]) -> str:
     """The template with {slot} replaced. Braces around anything but the name of a slot stay."""
     return PLACE.sub(lambda match: values.get(match[1], match[0]), template)
 

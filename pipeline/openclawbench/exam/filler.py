@@ -61,13 +61,13 @@ def insert_filler(content: bytes, counts: dict[int, int], source: random.Random,
     for number, line in enumerate(lines):
         if number in places:
             row = record(line)
-            for unit in chosen(release, places[number], source):
+            for unit in choose_steps(release, places[number], source):
                 result += map(as_line, session.inserted(unit, row))
         result.append(session.later(line))
     return b"\n".join(result)
 
 
-def chosen(release: Release, count: int, source: random.Random) -> list[Unit]:
+def choose_steps(release: Release, count: int, source: random.Random) -> list[Unit]:
     """Draw this many steps; none occurs twice until all were used."""
     order: list[Unit] = []
     while len(order) < count:

@@ -14,7 +14,7 @@ from openclawbench.errors import InvalidFamily, UsageError
 from openclawbench.exam.check import failed_checks
 from openclawbench.exam.family import TWINS, ClassName, Family, Step, Twin
 from openclawbench.exam.filler import insert_filler
-from openclawbench.exam.recording import parsed, recorded, rewritten, seeded, step_numbers
+from openclawbench.exam.recording import parse_recording, read_recording, rewrite_recording, seeded_random, step_numbers
 from openclawbench.exam.rewrite import uuid_of
 from openclawbench.exam.store import is_stored, store_of
 from openclawbench.exam.values import drawn_values
@@ -114,7 +114,7 @@ def make_paper(
     each class, then a second one. Raises InvalidFamily, and UsageError for families that cover no class."""
     items: list[Item] = []
     contents: dict[str, bytes] = {}
-    for pair, name, family in some_pairs(list(chosen(families, size, seed)), PAIRS_OF_A_CLASS[size], pairs):
+    for pair, name, family in some_pairs(list(choose_families(families, size, seed)), PAIRS_OF_A_CLASS[size], pairs):
         for item, content in make_pair(folder, name, family, pair, seed, alteration):
             items.append(item)
             contents[item.id] = content
@@ -149,11 +149,11 @@ def some_pairs(
     return [(number, *drawn[number]) for number in sorted(numbers)]
 
 
-def chosen(families: Mapping[str, Family], size: Size, seed: int) -> Iterator[tuple[str, Family]]:
+def choose_families(families: Mapping[str, Family], size: Size, seed: int) -> Iterator[tuple[str, Family]]:
     """The family of each pair: every class has the same number of pairs, spread over its families."""
     for name in classes_of(families):
         own = sorted(key for key, family in families.items() if family.class_ == name)
-        seeded(seed, name).shuffle(own)
+        seeded_random(seed, name).shuffle(own)
         for number in range(PAIRS_OF_A_CLASS[size]):
             yield own[number % len(own)], families[own[number % len(own)]]
 
@@ -165,7 +165,7 @@ def make_pair(
     where no values were found with which every check holds."""
     length = length_of(family, pair, seed)
     for attempt in range(ATTEMPTS):
-        source = seeded(seed, pair, attempt)
+        source = seeded_random(seed, pair, attempt)
         values = drawn_values(name, family, source)
         counts = filler_counts(family, length, source.randrange(2**32))
         draft = Draft(folder, name, family, pair, seed, attempt, values, length, counts)
@@ -195,24 +195,26 @@ class Draft:
 
     def twins(self, alteration: Alteration) -> list[tuple[Item, bytes] | None]:
         """Both twins; None for one of which a check does not hold."""
-        outcomes = OUTCOMES[seeded(self.seed, self.pair, "outcomes").randrange(len(OUTCOMES))]
+        outcomes = OUTCOMES[seeded_random(self.seed, self.pair, "outcomes").randrange(len(OUTCOMES))]
         return [self.item(twin, passed, alteration) for twin, passed in zip(TWINS, outcomes, strict=True)]
 
     def item(self, twin: Twin, passed: bool, alteration: Alteration) -> tuple[Item, bytes] | None:
         """One twin; None if a check does not hold."""
         name, family, pair = self.name, self.family, self.pair
         language = family.languages[(pair + self.seed + alteration.language_shift) % len(family.languages)]
-        source = seeded(self.seed, pair, self.attempt, twin)
+        source = seeded_random(self.seed, pair, self.attempt, twin)
         item_id = uuid_of(source.getrandbits(128))
         messages = agent_messages(family, twin)
         filler = {messages[step]: count for step, count in self.counts.items() if count}
-        content = recorded(self.folder, name, twin)
-        content = insert_filler(content, filler, seeded(self.seed, pair, self.attempt, "filler"), family.release)
+        content = read_recording(self.folder, name, twin)
+        content = insert_filler(content, filler, seeded_random(self.seed, pair, self.attempt, "filler"), family.release)
         rewrite_seed = source.randrange(2**32)
-        content = rewritten(name, family, content, self.values, language, rewrite_seed, item_id, alteration.text)
+        content = rewrite_recording(
+            name, family, content, self.values, language, rewrite_seed, item_id, alteration.text
+        )
         content = alteration.session(content, pair)
-        steps = parsed(name, content).steps
-        numbers = shifted(step_numbers(family, twin), family, twin, self.counts)
+        steps = parse_recording(name, content).steps
+        numbers = shift_numbers(step_numbers(family, twin), family, twin, self.counts)
         if list(failed_checks(name, family, twin, steps, self.values, language, numbers)):
             return None
         key = family.key if twin == "anomalous" else None
@@ -240,11 +242,11 @@ class Draft:
     def decisive(self, twin: Twin) -> list[int]:
         """Numbers of the steps that its twin does not have, and of those that the key and the checks name."""
         named = set(self.family.step_names())
-        steps = numbered(self.family, twin, self.counts)
+        steps = number_steps(self.family, twin, self.counts)
         return [number for step, number in steps if step.twin == twin or step.id in named]
 
 
-def numbered(family: Family, twin: Twin, counts: Mapping[str, int]) -> Iterator[tuple[Step, int]]:
+def number_steps(family: Family, twin: Twin, counts: Mapping[str, int]) -> Iterator[tuple[Step, int]]:
     """Each ReAct step of the script with its number in a session with filler."""
     places, number = iter(range(len(family.step))), 0
     for step in family.step:
@@ -265,7 +267,7 @@ def length_of(family: Family, pair: int, seed: int) -> str:
     """short: as recorded. A hard family is long in half of its pairs, another one is ordinary in a third of them."""
     if not any(step.filler for step in family.step):
         return "short"
-    draw = seeded(seed, pair, "length").random()
+    draw = seeded_random(seed, pair, "length").random()
     if family.level == "hard":
         return "long" if draw < 0.5 else "ordinary"
     return "ordinary" if draw < 1 / 3 else "short"
@@ -276,7 +278,7 @@ def filler_counts(family: Family, length: str, seed: int) -> dict[str, int]:
     places = [str(number) for number, _ in enumerate(step for step in family.step if step.filler)]
     if length == "short" or not places:
         return {}
-    source = seeded(seed)
+    source = seeded_random(seed)
     own = max(sum(step.count for step in family.steps_of(twin)) for twin in TWINS)
     total = max(0, (source.randint(*LONG) if length == "long" else ORDINARY) - own)
     counts = dict.fromkeys(places, 0)
@@ -298,7 +300,7 @@ def agent_messages(family: Family, twin: Twin) -> dict[str, int]:
     return places
 
 
-def shifted(
+def shift_numbers(
     numbers: Mapping[str, tuple[int, int]], family: Family, twin: Twin, counts: Mapping[str, int]
 ) -> dict[str, tuple[int, int]]:
     """Numbers of the steps after filler was inserted."""
@@ -316,7 +318,7 @@ def shifted(
 
 def outcome(item: Item, seed: int) -> dict[str, Any]:
     """The made-up benchmark outcome of an item, an OracleRecord."""
-    task = f"multi_turn_base_{seeded(seed, item.id, 'task').randrange(10**6)}"  # one a session: it tells no twin
+    task = f"multi_turn_base_{seeded_random(seed, item.id, 'task').randrange(10**6)}"  # one a session: it tells no twin
     evaluator = dict.fromkeys(Evaluator.model_fields) | {"name": "exam", "version": "1", "mode": "made_up"}
     record = dict.fromkeys(OracleRecord.model_fields) | {
         "schema_version": "1",

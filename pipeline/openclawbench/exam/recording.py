@@ -17,7 +17,7 @@ from openclawbench.sources.identification import identify
 Values = Mapping[str, str]
 
 
-def recorded(folder: Path, name: str, twin: Twin) -> bytes:
+def read_recording(folder: Path, name: str, twin: Twin) -> bytes:
     """The recorded session of a twin. Raises InvalidFamily if it is missing."""
     path = folder / f"{name}.{twin}.jsonl"
     try:
@@ -26,13 +26,13 @@ def recorded(folder: Path, name: str, twin: Twin) -> bytes:
         raise InvalidFamily(f"{path}: cannot be read: {error}. Record the family.") from error
 
 
-def unaltered(text: str, language: str, number: int) -> str:
+def keep_text(text: str, language: str, number: int) -> str:
     """What the agent says, as it is."""
     return text
 
 
 def replacements(
-    name: str, family: Family, values: Values, language: str, altered: Callable[[str, str, int], str] = unaltered
+    name: str, family: Family, values: Values, language: str, altered: Callable[[str, str, int], str] = keep_text
 ) -> dict[str, str]:
     """Recorded text -> text: of every text of the family, and of every slot. `altered`: of a text that the agent says,
     of its language and number, what it says instead."""
@@ -49,7 +49,7 @@ def replacements(
     return changed
 
 
-def rewritten(
+def rewrite_recording(
     name: str,
     family: Family,
     content: bytes,
@@ -57,14 +57,14 @@ def rewritten(
     language: str,
     seed: int | None,
     session_id: str,
-    altered: Callable[[str, str, int], str] = unaltered,
+    altered: Callable[[str, str, int], str] = keep_text,
 ) -> bytes:
     """A recorded session with these values and texts, and with ids, times and usage drawn from the seed or its own.
 
     Raises InvalidFamily if the recording is not of this family.
     """
     changed = replacements(name, family, values, language, altered)
-    own_id = parsed(name, content).session_id
+    own_id = parse_recording(name, content).session_id
     if own_id is not None and seed is not None:
         changed[own_id] = session_id
     try:
@@ -73,7 +73,7 @@ def rewritten(
         raise InvalidFamily(f"{name}: {error}. Record the family again.") from error
 
 
-def parsed(name: str, content: bytes) -> ParsedSession:
+def parse_recording(name: str, content: bytes) -> ParsedSession:
     """The session as the pipeline reads it. Raises InvalidFamily if it does not."""
     events = session_lines(content)
     source = identify(events).source
@@ -92,7 +92,7 @@ def step_numbers(family: Family, twin: Twin) -> dict[str, tuple[int, int]]:
     return numbers
 
 
-def seeded(*parts: object) -> random.Random:
+def seeded_random(*parts: object) -> random.Random:
     """A source of random numbers that depends on the parts alone."""
     return random.Random("/".join(map(str, parts)))
 

@@ -107,7 +107,7 @@ def intervals(rows: Sequence[Row]) -> list[tuple[float | None, float | None, flo
     return [(row["share"], row["low_share"], row["high_share"]) for row in rows]
 
 
-def drawn(rows: Sequence[Row], name: str, title: str) -> "Callable[[], Figure]":
+def draw_picture(rows: Sequence[Row], name: str, title: str) -> "Callable[[], Figure]":
     """A picture of shares with intervals, a row each."""
 
     def draw() -> "Figure":
@@ -147,7 +147,7 @@ def summary(card: Mapping[str, Any]) -> Section:
             "tokens": "Prompt and answer tokens.",
         },
         prose=frozenset({"meaning"}),
-        plot=drawn(rows, "measure", "Shares, with intervals of 95 %"),
+        plot=draw_picture(rows, "measure", "Shares, with intervals of 95 %"),
     )
 
 
@@ -160,7 +160,7 @@ def group_section(name: str, groups: Mapping[str, Any]) -> Section:
         about="Pairs with both labels right.",
         columns={name: GROUP_NAMES[name], **SHARE_COLUMNS},
         rows=rows,
-        plot=drawn(rows, name, f"Pairs with both labels right, by {name}"),
+        plot=draw_picture(rows, name, f"Pairs with both labels right, by {name}"),
     )
 
 

@@ -26,8 +26,8 @@ class Rewrite(NamedTuple):
     """What changes in a recorded session. `values`: recorded value -> value."""
 
     values: Mapping[str, str]
-    seed: int | None  # of ids, times and usage; null: those of the recording
-    start: datetime | None = None  # of the session; null with a seed: moved by whole days that the seed says
+    seed: int | None  # of ids, times and usage; None: those of the recording
+    start: datetime | None = None  # of the session; None with a seed: moved by whole days that the seed says
 
 
 def rewrite_session(recorded: bytes, rewrite: Rewrite) -> bytes:
@@ -60,7 +60,7 @@ def replace_strings(lines: bytes, replace: Callable[[str], str]) -> bytes:
     def one_string(match: re.Match[bytes]) -> bytes:
         text = json.loads(match[0])
         new = inner(text, replace)
-        return match[0] if new == text else encoded(new)
+        return match[0] if new == text else encode_string(new)
 
     return STRING.sub(one_string, lines)
 
@@ -81,7 +81,7 @@ def is_json(text: str) -> bool:
     return True
 
 
-def encoded(text: str) -> bytes:
+def encode_string(text: str) -> bytes:
     """A string as JavaScript's JSON.stringify writes it."""
     return json.dumps(text, ensure_ascii=False).encode()
 

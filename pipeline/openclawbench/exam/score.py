@@ -63,7 +63,7 @@ def score_card(answers: Sequence[Answer]) -> dict[str, Any]:
         "precision": share(answer.item.twin == "anomalous" for answer in answers if answer.is_anomalous),
         "review": share(answer.is_anomalous is None for answer in answers),
         "review_causes": dict(sorted(Counter(answer.cause for answer in answers if answer.cause).items())),
-        "by": {name: grouped(pairs, group) for name, group in GROUPS.items()},
+        "by": {name: shares_by_group(pairs, group) for name, group in GROUPS.items()},
         "outcome": outcome_effect(pairs),
         "subtype_right": share(answer.subtype in answer.item.subtypes for answer in detected),
         "subtypes": subtype_scores(answers),
@@ -108,7 +108,7 @@ def interval_over_families(pairs: Sequence[Pair]) -> dict[str, float | None]:
     return {"low": round(float(low), 6), "high": round(float(high), 6)}
 
 
-def grouped(pairs: Sequence[Pair], group: Callable[[Answer], str]) -> dict[str, Any]:
+def shares_by_group(pairs: Sequence[Pair], group: Callable[[Answer], str]) -> dict[str, Any]:
     """Value of a group -> share of its pairs with both right."""
     names = sorted({group(pair.anomalous) for pair in pairs})
     return {name: share(pair.is_right for pair in pairs if group(pair.anomalous) == name) for name in names}

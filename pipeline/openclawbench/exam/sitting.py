@@ -126,7 +126,7 @@ def sit(
     judge, answers = ask(paper, exam_data, chosen, progress, replace_judge)
     results, own = exam.folder / RESULTS, result_name(judge)
     card = score_card(answers)
-    card["compared"] = compared(paper, answers, results, own)
+    card["compared"] = compare_with_others(paper, answers, results, own)
     endpoint = None if judge.embedded else printable_url(chosen.asking.base_url or "")
     blind = is_blind(judge.reads, rule_overrides(chosen))
     certificate = certify(exam, judge, blind, card, endpoint, date)
@@ -151,7 +151,7 @@ def ask(
     return judges[0], read_answers(paper.items, report.tables)
 
 
-def compared(paper: Paper, answers: list[Answer], results: Path, own: str) -> dict[str, Any]:
+def compare_with_others(paper: Paper, answers: list[Answer], results: Path, own: str) -> dict[str, Any]:
     """McNemar's test against every other judge that has sat this paper, by the name of its result folder."""
     right = {pair.anomalous.item.pair: pair.is_right for pair in pairs_of(answers)}
     others = sorted(path.parent for path in results.glob(f"*/{CERTIFICATE}") if path.parent.name != own)

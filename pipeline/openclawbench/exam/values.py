@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from openclawbench.errors import InvalidFamily
-from openclawbench.exam.family import Family, Slot, filled
+from openclawbench.exam.family import Family, Slot, fill_template
 
 POOLS = Path(__file__).parent / "pools.toml"
 OPERATORS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
@@ -37,7 +37,10 @@ def recorded_values(name: str, family: Family) -> dict[str, str]:
     values = {}
     for slot, entry in family.slots.items():
         values[slot] = entry.recorded
-        if entry.of is not None and (computed := written(formula(name, entry.of, amounts), entry)) != entry.recorded:
+        if (
+            entry.of is not None
+            and (computed := write_value(formula(name, entry.of, amounts), entry)) != entry.recorded
+        ):
             raise InvalidFamily(f"{name}: slot {slot} has {entry.recorded} recorded, and {entry.of} is {computed}.")
         if entry.of is not None:
             amounts[slot] = formula(name, entry.of, amounts)
@@ -55,9 +58,9 @@ def drawn_values(name: str, family: Family, source: random.Random) -> dict[str, 
                 amounts[slot] = (
                     formula(name, entry.of, amounts) if entry.of is not None else drawn_amount(entry, source)
                 )
-                values[slot] = written(amounts[slot], entry)
+                values[slot] = write_value(amounts[slot], entry)
             else:
-                values[slot] = filled(source.choice(entry.values or pool(name, slot, entry)), values)
+                values[slot] = fill_template(source.choice(entry.values or pool(name, slot, entry)), values)
             others = [value for other, value in values.items() if other != slot]
             if entry.of is not None or values[slot] not in others:
                 break
@@ -96,7 +99,7 @@ def drawn_amount(slot: Slot, source: random.Random) -> Amount:
     return source.randint(slot.low, slot.high)
 
 
-def written(amount: Amount, slot: Slot) -> str:
+def write_value(amount: Amount, slot: Slot) -> str:
     """A number or date as the slot writes it."""
     if isinstance(amount, date):
         return amount.isoformat()

@@ -86,7 +86,7 @@ def fresh_rows(run: Run, record: type[Record]) -> pl.LazyFrame:
 
 
 def left_out(run: Run, record: type[Record]) -> str | None:
-    """A sentence on the stale shards of a table; null if all are up to date."""
+    """A sentence on the stale shards of a table; None if all are up to date."""
     stale = len(run.keys[record]) - len(fresh(run, record))
     if not stale:
         return None

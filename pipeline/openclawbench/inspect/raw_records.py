@@ -12,7 +12,7 @@ from openclawbench.sources.openclaw.sqlite_store import BrokenStore
 
 
 def raw_records(run: Run, key: Key, step_id: int | None) -> list[tuple[dict[str, Any], bytes]]:
-    """(pointer, bytes) of each raw record of a step, or of all steps if `step_id` is null.
+    """(pointer, bytes) of each raw record of a step, or of all steps if `step_id` is None.
 
     A pointer has step_id, part, source_file, line, offset, length. Raises NotFound for a step that does not
     exist, and UnreadableInput if the file has changed since it was read.

@@ -50,7 +50,7 @@ def describe_table(path: str, entries: list[RawEntry], rows: list[Row], oracles_
     named = f"source model{'s' if models[1:] else ''} {', '.join(models[:3])}{' …' if models[3:] else ''}"
     named += f"; licence {', '.join(licenses)}" if licenses else ""
     kind = f"a table with {CONTENTS.get(adapter, adapter)} a row, in the column {column}"
-    return f"{path}: {kind}: {counted(rows, oracles_of)}{unused_words}; {named}."
+    return f"{path}: {kind}: {count_in_words(rows, oracles_of)}{unused_words}; {named}."
 
 
 def job_trees(files: list[Row]) -> dict[str, list[str]]:
@@ -68,10 +68,11 @@ def describe_job(job: str, trials: list[str], files: list[Row], oracles_of: dict
     empty = [trial for trial in trials if not any(row["path"].startswith(f"{trial}/") for row in rows)]
     lost = f", {pluralize(len(empty), 'trial')} without a session" if empty else ""
     named = "" if "/" in job else ". Put it into a folder that names the source model; this one would be taken for it"
-    return f"{job}: a Harbor job tree of {pluralize(len(trials), 'trial')}: {counted(rows, oracles_of)}{lost}{named}."
+    counts = count_in_words(rows, oracles_of)
+    return f"{job}: a Harbor job tree of {pluralize(len(trials), 'trial')}: {counts}{lost}{named}."
 
 
-def counted(rows: list[Row], oracles_of: dict[Any, list[Row]]) -> str:
+def count_in_words(rows: list[Row], oracles_of: dict[Any, list[Row]]) -> str:
     """How many sessions and outcomes, as `3 sessions, 2 outcomes (1 pass, 1 infra_error)`. A status that no rule knows
     is named."""
     sessions = [row for row in rows if row["disposition"] == "trajectory"]

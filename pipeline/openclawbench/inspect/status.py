@@ -76,14 +76,14 @@ def failures(run: Run) -> list[dict[str, Any]]:
     return rows
 
 
-def unknown(run: Run) -> list[dict[str, Any]]:
+def count_unknown(run: Run) -> list[dict[str, Any]]:
     """Counts of record types, roles, content blocks and tools that no rule knows. The data keep them."""
     stages_without: list[dict[str, Any]] = []
     if has(run, FileOutcome):
-        counts = summed(rows_of(run, FileOutcome), "record_counts")
+        counts = sum_counts(rows_of(run, FileOutcome), "record_counts")
         stages_without += [{"what": name, "count": count} for name, count in counts if name.startswith("unknown_")]
     if has(run, Trajectory):
-        blocks = summed(rows_of(run, Trajectory), "unknown_blocks")
+        blocks = sum_counts(rows_of(run, Trajectory), "unknown_blocks")
         stages_without += [{"what": f"unknown_block:{name}", "count": count} for name, count in blocks]
     if has(run, AlignedDescriptor):
         other = rows_of(run, AlignedDescriptor).filter(pl.col("event_type") == "other")
@@ -92,7 +92,7 @@ def unknown(run: Run) -> list[dict[str, Any]]:
     return stages_without
 
 
-def summed(rows: pl.LazyFrame, column: str) -> list[tuple[str, int]]:
+def sum_counts(rows: pl.LazyFrame, column: str) -> list[tuple[str, int]]:
     """Sums over all rows of a column of lists of {name, count}, in the order of names."""
     counts = rows.select(column).explode(column).unnest(column).drop_nulls("name")
     return counts.group_by("name").agg(pl.col("count").sum()).sort("name").collect().rows()
@@ -136,7 +136,7 @@ def as_data(run: Run, commands: list[str]) -> dict[str, Any]:
         "release": release_state(run, commands),
         "runs": runs(run.data),
         "failed": failures(run),
-        "unknown": unknown(run),
+        "unknown": count_unknown(run),
         "behaviours": behaviours(run),
         "languages": languages(run),
         "totals": trace_totals(run),

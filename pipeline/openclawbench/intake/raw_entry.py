@@ -19,7 +19,7 @@ class RawEntry(msgspec.Struct, frozen=True):
     member: str | None
     base_line: int
     base_offset: int
-    length: int | None  # bytes of a line member; null: to the end
+    length: int | None  # bytes of a line member; None: to the end
     size: int
     stamp: Stamp | None  # of a file that is one session, taken before its digest
     sha256: str | None

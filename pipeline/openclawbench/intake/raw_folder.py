@@ -10,7 +10,7 @@ from pathlib import Path
 
 from openclawbench.sources.identification import HEAD_BYTES, FileFormat, identify_long
 from openclawbench.sources.io.file_encodings import MAGIC_BYTES, BrokenCompression, decompressed, is_compressed
-from openclawbench.sources.io.mmap_files import chunks, mapped
+from openclawbench.sources.io.mmap_files import chunks, map_file
 from openclawbench.sources.openclaw.session_index import is_index
 from openclawbench.sources.openclaw.sqlite_store import MAGIC
 from openclawbench.tables.bytes_column import LARGE_BYTES
@@ -51,7 +51,7 @@ def files_below(top: str, every: bool = False) -> Iterator[tuple[str, Stamp | No
 
 
 def stamp_of(entry: os.DirEntry[str]) -> Stamp | None:
-    """Size, times and inode; null for what is not a regular file (a folder, a dangling link, a pipe)."""
+    """Size, times and inode; None for what is not a regular file (a folder, a dangling link, a pipe)."""
     try:
         status = entry.stat()
     except OSError:
@@ -97,7 +97,7 @@ def mode_seen(entry: os.DirEntry[str]) -> int | None:
 
 
 def read_content(path: str) -> bytes | None:
-    """A file's bytes, decompressed; null for an SQLite database. OSError or ValueError if they cannot be read."""
+    """A file's bytes, decompressed; None for an SQLite database. OSError or ValueError if they cannot be read."""
     handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         database = os.pread(handle, len(MAGIC), 0) == MAGIC
@@ -107,7 +107,7 @@ def read_content(path: str) -> bytes | None:
 
 
 def read_long(path: str, size: int) -> tuple[FileFormat, str] | None:
-    """Format and digest of a very large file, which is never wholly in memory; null for one that has to be
+    """Format and digest of a very large file, which is never wholly in memory; None for one that has to be
     read as a whole. OSError if it cannot be read."""
     handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
@@ -130,7 +130,7 @@ def whole_content(path: str) -> tuple[bytes | mmap, Stamp]:
         size = os.fstat(handle).st_size
         content: bytes | mmap | None = None
         if size >= LARGE_BYTES and not is_compressed(os.pread(handle, MAGIC_BYTES, 0)):
-            content = mapped(handle, size)
+            content = map_file(handle, size)
         if content is None:
             content = decompressed(all_bytes(handle, size))
         return content, stamp_of_status(os.fstat(handle))

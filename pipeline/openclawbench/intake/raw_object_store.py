@@ -9,7 +9,7 @@ from pathlib import Path
 
 from openclawbench.base.session_names import packed_variants
 from openclawbench.sources.io.file_encodings import decompressed
-from openclawbench.sources.openclaw.sqlite_store import BESIDE, MAGIC, removed
+from openclawbench.sources.openclaw.sqlite_store import BESIDE, MAGIC, remove_folder
 from openclawbench.storage.data_folder import DataFolder
 from openclawbench.storage.object_store import ObjectStore, Stamp
 
@@ -57,7 +57,7 @@ class Fetched:
 
 
 def content_of(stored: bytes) -> bytes | None:
-    """A file's bytes, decompressed; null for an SQLite database. ValueError if they cannot be read."""
+    """A file's bytes, decompressed; None for an SQLite database. ValueError if they cannot be read."""
     return None if stored.startswith(MAGIC) else decompressed(stored)
 
 
@@ -71,7 +71,7 @@ class Copy:
 
     def __init__(self, raw: ObjectStore, name: str) -> None:
         folder = Path(tempfile.mkdtemp(prefix="openclawbench-"))
-        weakref.finalize(self, removed, folder, os.getpid())
+        weakref.finalize(self, remove_folder, folder, os.getpid())
         self.file = folder / name.rpartition("/")[2]
         companions = {f"{name}{suffix}": self.file.with_name(self.file.name + suffix) for suffix in BESIDE}
         stored_names = raw.names(name.rpartition("/")[0])

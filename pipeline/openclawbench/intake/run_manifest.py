@@ -11,7 +11,7 @@ from openclawbench.intake.oracles.files import content_of
 from openclawbench.intake.oracles.sessions import SessionNames, other_subsets
 from openclawbench.records.session import RunManifestRow
 from openclawbench.rules.oracle import OracleRules
-from openclawbench.sources.io.json_values import loaded
+from openclawbench.sources.io.json_values import load_json
 from openclawbench.sources.io.jsonl import pieces
 
 Row = dict[str, Any]
@@ -54,7 +54,7 @@ def lines(path: Path, faults: list[Row]) -> list[tuple[int, Row]]:
     manifest_lines = []
     for number, _, data in pieces(content_of(path)):
         try:
-            row = RunManifestRow.model_validate(BLANK | loaded(data))
+            row = RunManifestRow.model_validate(BLANK | load_json(data))
         except (ValueError, TypeError, RecursionError) as error:
             message = f"{path}: line {number}: not a run manifest line: {why(error)}. Correct it and run again."
             faults.append({"reason": "run_manifest_malformed", "file": str(path), "line": number, "message": message})

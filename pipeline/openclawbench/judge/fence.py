@@ -14,7 +14,7 @@ RAW_CONTROL = [chr(code) for code in range(0x20)]  # JSON text without layout ho
 CONTROL = re.compile("[\x7f-\x9f\u2028\u2029]")
 
 
-def delimited(material_json: str, name: str = "PACKET") -> str:
+def delimit_material(material_json: str, name: str = "PACKET") -> str:
     r"""The material between the lines `BEGIN <name> <fence>` and `END <name> <fence>`, as the prompts describe it.
 
     `material_json` is JSON text on one line (canonical_json of a packet, of evidence or of earlier answers). The middle
@@ -31,20 +31,20 @@ def delimited(material_json: str, name: str = "PACKET") -> str:
     fence = fence_of(name, material_json)
     inside = material_json
     if not material_json.isascii() or "\x7f" in material_json:
-        inside = CONTROL.sub(written_out, inside)
-    for pattern in tokens().patterns:
-        inside = pattern.sub(written_out, inside)
+        inside = CONTROL.sub(escape_character, inside)
+    for pattern in fence_rules().patterns:
+        inside = pattern.sub(escape_character, inside)
     return f"BEGIN {name} {fence}\n{inside}\nEND {name} {fence}"
 
 
 @cache
-def tokens() -> FenceRules:
-    """Beginnings of tokens, read once."""
+def fence_rules() -> FenceRules:
+    """Rules with the patterns of special tokens, read once."""
     return FenceRules.load()
 
 
-def written_out(match: re.Match[str]) -> str:
-    r"""A character as JSON's \uXXXX."""
+def escape_character(match: re.Match[str]) -> str:
+    r"""The matched character as JSON's \uXXXX."""
     return f"\\u{ord(match[0]):04x}"
 
 

@@ -21,7 +21,7 @@ from openclawbench.judge.client.interrupt import InterruptHandler
 from openclawbench.judge.client.progress import JudgeProgress
 from openclawbench.judge.client.rate_limit import RateLimits
 from openclawbench.judge.ledger.ledger import Ledger
-from openclawbench.judge.ledger.merge_shards import bring_over, spent_before
+from openclawbench.judge.ledger.merge_shards import copy_known_answers, spent_before
 from openclawbench.judge.ledger.sqlite_file import NAME, connect_to_read, has_table, reading
 from openclawbench.judge.ledger.stored_answer import StoredAnswer, answer_to, stored, was_cut_off_sooner
 from openclawbench.judge.prompts import Prompt, read_prompt
@@ -192,7 +192,7 @@ class LanguageModelJudge:
         with gc_reduced():
             if self.former is not None:
                 requests = (row["request_sha256"] for part in sources for row in part.rows())
-                bring_over(self.former, self.ledger, map(self.question_id, requests))
+                copy_known_answers(self.former, self.ledger, map(self.question_id, requests))
             asyncio.run(self.ask_all(stage, sources, total, self.asking))
 
     async def ask_all(self, stage: str, parts: list[QuestionSource], total: int, asking: ClientOptions) -> None:
@@ -330,7 +330,7 @@ class LanguageModelJudge:
     def second(
         self, question: Question, messages: list[dict[str, str]], answer: StoredAnswer, complaint: AnswerProblem
     ) -> ChatRequest | None:
-        """The corrective request; null if asking again is of no use."""
+        """The corrective request; None if asking again is of no use."""
         if answer.finish in NO_SECOND:
             return None
         reply = reply_of(answer)

@@ -13,5 +13,5 @@ RULES_STAMP = "Labels made by the rules judge: a baseline, not annotation"  # on
 
 
 def notice_of(judges: Iterable[str | None]) -> str | None:
-    """The notice if one of the judges (`provenance.judge`) is the rules judge, else null."""
+    """The notice if one of the judges (`provenance.judge`) is the rules judge, else None."""
     return None if BASELINE_JUDGES.isdisjoint(judges) else RULES_NOTICE

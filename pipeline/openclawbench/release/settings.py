@@ -90,7 +90,7 @@ class Dataset(Record):
 
     @property
     def terms(self) -> Terms | None:
-        """The licence of the data; null if no licence is given."""
+        """The licence of the data; None if no licence is given."""
         if self.license_name and self.license_url and self.license:
             return Terms(self.license_name, self.license_url)
         return known_licenses().get(self.license)

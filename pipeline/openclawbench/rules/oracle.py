@@ -90,7 +90,7 @@ class OracleRules(Rules):
         return f"{category}_{match['number']}{match['rest'] or ''}"
 
     def known_subset(self, task_id: str | None) -> str | None:
-        """The subset of a BFCL task id; null for ids of other benchmarks."""
+        """The subset of a BFCL task id; None for ids of other benchmarks."""
         category = self.category_in(task_id)
         return self.subset(category) if category in self.known else None
 

@@ -57,7 +57,7 @@ class Taxonomy(Rules):
         return self
 
     def family(self, subtype: str) -> str | None:
-        """L1 of an L2 name; null for a name outside the closed set."""
+        """L1 of an L2 name; None for a name outside the closed set."""
         return next((rule.family for rule in self.subtypes if rule.name == subtype), None)
 
     def absorbs(self, candidate: str, subtype: str) -> bool:

@@ -28,7 +28,7 @@ class Stage:
     writes: tuple[type[Record], ...]
     call: Callable[..., Any]
     annotation_pass: int = 1  # whose judge answers
-    home: str | None = None  # module that has the stage under its name; null: its function's
+    home: str | None = None  # module that has the stage under its name; None: its function's
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self.call(*args, **kwargs)

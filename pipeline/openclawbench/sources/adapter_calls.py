@@ -26,10 +26,10 @@ ADAPTER_ERRORS = (
 )
 ADAPTER_ERROR, RECORDS_LOST = "adapter_error", "records_lost"  # reason codes
 WHAT_TO_DO = (
-    "This is a defect of the adapter: report it, and take the file out of the raw folder until it is mended, or "
-    "correct the adapter (docs/develop/add_a_format.md)"
+    "This is a defect of the adapter: report it, and take the file out of the raw folder until the adapter is fixed, "
+    "or fix the adapter (docs/develop/add_a_format.md)"
 )
-SEARCHED_BYTES = 8 << 20  # a larger file is not searched for the line at which its adapter fails
+SEARCHED_BYTES = 8 << 20  # in a larger file the failing line is not searched for
 PYTHON_TYPES = {pl.String: str, pl.Int64: int, pl.Boolean: bool}
 Arguments = ParamSpec("Arguments")
 Returned = TypeVar("Returned")
@@ -42,7 +42,7 @@ class AdapterFailure(ValueError):
 def call_hook(
     source: Source, hook: Callable[Arguments, Returned], *arguments: Arguments.args, **options: Arguments.kwargs
 ) -> Returned:
-    """What a hook other than `parse` returns. AdapterFailure for an unexpected error."""
+    """Call a hook other than `parse` and return its result. Raises AdapterFailure for an unexpected error."""
     try:
         return hook(*arguments, **options)
     except ADAPTER_ERRORS as error:
@@ -74,7 +74,7 @@ def parse_session(
 def parse_long_session(
     source: Source, content: memoryview, context: dict[str, Any], rules: NormalizeRules
 ) -> ParsedSession | None:
-    """The session of a very large file; None if `parse_session` has to read it, and to say what is wrong."""
+    """The session of a very large file; None if the caller must use `parse_session`, which also reports faults."""
     try:
         session = source.parse_long(content, context, rules)
     except ADAPTER_ERRORS:
@@ -83,28 +83,28 @@ def parse_long_session(
 
 
 def lost_records(source: Source, session: ParsedSession, content: bytes | memoryview) -> str | None:
-    """What is wrong with a session's record accounting; None if every record is counted."""
+    """The fault in a session's record accounting, in words; None if every record is counted."""
     counted, read = session.record_counts.total(), session.records_in
     if counted != read:
         return f"the adapter `{source.name}` reads {read} records and accounts for {counted} (record_counts)"
     if not source.records_are_lines:
         return None
     if isinstance(content, bytes) and read >= content.count(b"\n") + (not content.endswith(b"\n")):
-        return None  # as nearly always: blank lines need not be told from others
+        return None  # the usual case: blank lines need not be counted
     lines = number_of_lines(content)
     return None if read >= lines else f"the adapter `{source.name}` reads {read} records of {lines} lines (records_in)"
 
 
 class ColumnTypes:
-    """The types of the plain columns of a record. Rows of few shapes come again and again: each is looked at once."""
+    """The Python types of the plain columns of a record. Each shape of row (names and types) is checked once."""
 
     def __init__(self, record: type[Record]) -> None:
         kinds = {name: PYTHON_TYPES.get(type(kind)) for name, kind in schema(record).items()}
         self.types = {name: kind for name, kind in kinds.items() if kind is not None}
         self.accepted: set[tuple[Any, ...]] = set()  # names of a row and types of its values
 
-    def wrong_value(self, rows: list[dict[str, Any]]) -> str | None:
-        """Which value is of a type that its column cannot hold; None if none is."""
+    def find_wrong_type(self, rows: list[dict[str, Any]]) -> str | None:
+        """The first value whose type its column cannot hold, in words; None if there is none."""
         for row in rows:
             shape = (*row, *map(type, row.values()))
             if shape in self.accepted:
@@ -117,16 +117,16 @@ class ColumnTypes:
 
 
 STEPS, USER_TURNS, RUN = ColumnTypes(Step), ColumnTypes(UserTurn), ColumnTypes(RunSummary)
-TEXTS = ("session_id", "session_version", "completeness")  # of a session; null, or text
+TEXTS = ("session_id", "session_version", "completeness")  # fields of a session that are text or None
 
 
 def wrong_type(source: Source, session: ParsedSession) -> str | None:
-    """Which value of a session has a type that its column cannot hold; None if none has. One such value would cost
-    every session of the shard, because their rows become one table."""
+    """The first value of a session whose type its column cannot hold, in words; None if there is none. Without this
+    check the whole shard would fail, because its rows become one table."""
     for table, wrong in (
-        ("steps", STEPS.wrong_value(session.steps)),
-        ("user_turns", USER_TURNS.wrong_value(session.user_turns)),
-        ("run", RUN.wrong_value([session.run] if session.run else [])),
+        ("steps", STEPS.find_wrong_type(session.steps)),
+        ("user_turns", USER_TURNS.find_wrong_type(session.user_turns)),
+        ("run", RUN.find_wrong_type([session.run] if session.run else [])),
         ("session", wrong_text(session)),
     ):
         if wrong:
@@ -135,7 +135,7 @@ def wrong_type(source: Source, session: ParsedSession) -> str | None:
 
 
 def wrong_text(session: ParsedSession) -> str | None:
-    """Which field of the session itself is not the text that it has to be; None if none is."""
+    """The first field of the session itself that must be text and is not, in words; None if there is none."""
     values = [(name, getattr(session, name)) for name in TEXTS] + [("models", model) for model in session.models]
     for name, value in values:
         if not isinstance(value, str) and (value is not None or name == "models"):
@@ -144,7 +144,7 @@ def wrong_text(session: ParsedSession) -> str | None:
 
 
 def failure_of(source: Source, error: BaseException) -> str:
-    """Which adapter failed, with which error, and where in its code."""
+    """One sentence: the adapter that failed, the error, and the place in its code."""
     frame = traceback.extract_tb(error.__traceback__)[-1]
     place = f"{Path(frame.filename).name}, line {frame.lineno}, in {frame.name}"
     return f"the adapter `{source.name}` fails: {type(error).__name__}: {error} ({place})"
@@ -159,14 +159,14 @@ def first_failing_line(source: Source, content: bytes, context: dict[str, Any], 
     low, high = 0, len(ends) - 1
     while low < high:
         middle = (low + high) // 2
-        if fails(source, content[: ends[middle][1]], context, rules):
+        if adapter_fails(source, content[: ends[middle][1]], context, rules):
             high = middle
         else:
             low = middle + 1
     return ends[low][0] if ends else 1
 
 
-def fails(source: Source, content: bytes, context: dict[str, Any], rules: NormalizeRules) -> bool:
+def adapter_fails(source: Source, content: bytes, context: dict[str, Any], rules: NormalizeRules) -> bool:
     """True if the adapter fails with this beginning of a file; false where it reads or refuses it."""
     try:
         session = source.parse(content, context, rules)

@@ -118,9 +118,8 @@ class ParsedSession:
     context: dict[str, Any] = field(default_factory=dict)  # RunContext: what lay beside the session
     benchmark: dict[str, Any] | None = None  # BenchmarkRow, where the session is one
     outcome: dict[str, Any] | None = None
-    other_outcomes: list[dict[str, Any]] = field(
-        default_factory=list
-    )  # that say something else: of evaluations, of copies
+    # Outcomes of further evaluations and of copies that differ from `outcome`.
+    other_outcomes: list[dict[str, Any]] = field(default_factory=list)
     task: dict[str, Any] = field(default_factory=dict)  # subset, task_id, attempt, where the source itself names them
     completeness: str | None = None
     records_in: int = 0
@@ -130,11 +129,11 @@ class ParsedSession:
 
     @property
     def outcomes(self) -> list[dict[str, Any]]:
-        """Every outcome that this session and its copies carry, those that say the same once."""
+        """The outcomes of this session and its copies, without duplicates."""
         return ([] if self.outcome is None else [self.outcome]) + self.other_outcomes
 
     def fill_from(self, copy: "ParsedSession") -> None:
-        """Take over what lay beside a copy of this session, where nothing beside this one said it."""
+        """Fill in the context, outcomes and task of a copy of this session where this one has none."""
         known_values = {name: value for name, value in copy.context.items() if value is not None}
         self.context = known_values | {name: value for name, value in self.context.items() if value is not None}
         for outcome in copy.outcomes:
@@ -148,7 +147,7 @@ class ParsedSession:
 
 
 def verdict(outcome: dict[str, Any]) -> tuple[Any, ...]:
-    """What an outcome says, whoever says it."""
+    """Status, success and task of an outcome, without the evaluator: outcomes are duplicates if these are equal."""
     return outcome.get("status"), outcome.get("success"), outcome.get("task_id")
 
 
@@ -206,7 +205,7 @@ class Source(ABC):
 
     @abstractmethod
     def identity(self, first: Any, head: bytes) -> tuple[str | None, str]:
-        """(session id or null, identity). Two files of equal identity are candidates for copies of one session; the
+        """(session id or None, identity). Two files of equal identity are candidates for copies of one session; the
         identity also decides the shard, so that they meet. `head`: the first `identity_lines` lines, or the document.
 
         Called once for each file that `detect` claims.
@@ -223,7 +222,7 @@ class Source(ABC):
         """
 
     def explain_rejection(self, first: Any) -> str | None:
-        """What a first record lacks to be of this format, as the beginning of a sentence; null (the default) where it
+        """What a first record lacks to be of this format, as the beginning of a sentence; None (the default) where it
         does not resemble the format. Called for files that no adapter claims; the message to the user quotes it."""
         return None
 
@@ -250,7 +249,7 @@ class Source(ABC):
         return {}
 
     def find_members(self, content: bytes) -> list[Member] | None:
-        """Where the sessions of a file that holds several are; null (the default) where the file is one session.
+        """Where the sessions of a file that holds several are; None (the default) where the file is one session.
 
         Every part is listed, also one that is not a session, so that it is accounted for. Each part is then identified
         and parsed as a file of its own. Called once for each claimed file.
@@ -263,7 +262,7 @@ class Source(ABC):
         return []
 
     def skip_reason(self, record: Any) -> str | None:
-        """Reason code for a part of `find_members` that no adapter claims and that is known not to be a session; null
+        """Reason code for a part of `find_members` that no adapter claims and that is known not to be a session; None
         (the default) where a person has to look at it. `record`: its first record."""
         return None
 
@@ -302,7 +301,7 @@ def read_session_lines(
 
 def read_document_rows(content: bytes, key: str | None, decode: Callable[[bytes], Any] = json.loads) -> list[RawLine]:
     """The records of a session that is one JSON document: the elements of the array that `key` of its object holds,
-    or of the array that it is (`key` null), each with its place. Empty if there is no such array. Raises
+    or of the array that it is (`key` None), each with its place. Empty if there is no such array. Raises
     MalformedSession with the line where `decode` raises ValueError or RecursionError, and where the brackets of the
     document do not fit."""
     try:

@@ -136,7 +136,7 @@ def name_of(call: Call) -> str | None:
 
 
 def id_of(value: Any) -> str | None:
-    """An id that is text; null for any other value."""
+    """An id that is text; None for any other value."""
     return value if isinstance(value, str) and value else None
 
 

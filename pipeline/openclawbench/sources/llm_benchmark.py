@@ -157,7 +157,7 @@ def is_failure(value: dict[str, Any]) -> bool:
 
 
 def reply_of(value: dict[str, Any]) -> str | None:
-    """The model's text; null for a failed call or an empty answer."""
+    """The model's text; None for a failed call or an empty answer."""
     return None if is_failure(value) else text_of(value.get("raw_output"))
 
 

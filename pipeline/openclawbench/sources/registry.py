@@ -27,7 +27,7 @@ PART_OF = "part_of"  # key of the context of a part that no adapter claims: the 
 
 
 def source_named(name: str | None) -> Source | None:
-    """The adapter of this name, else null."""
+    """The adapter of this name, else None."""
     return next((source for source in FORMATS if source.name == name), None)
 
 
@@ -38,7 +38,7 @@ def explain_rejection(first: Any) -> str | None:
 
 
 def skip_reason(context: dict[str, Any], record: Any) -> str | None:
-    """Reason code for a part of a file of several sessions that is known not to be a session, else null.
+    """Reason code for a part of a file of several sessions that is known not to be a session, else None.
 
     `context`: of the part; it names the adapter of the whole file.
     """

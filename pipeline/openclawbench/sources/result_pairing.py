@@ -31,7 +31,7 @@ def pair(calls: list[Called], results: list[Called]) -> Pairing:
     """Two passes: all ids first, k-th call of an id with its k-th result; then leftovers by position, and only where
     tool name and counts are equal. What is left on either side stays alone: nothing is guessed."""
     pairing = Pairing()
-    of_id = grouped([result.id for result in results])
+    of_id = group_places([result.id for result in results])
     for index, call in enumerate(calls):
         if call.id and (results_of_id := of_id.get(call.id)):
             pairing.result_of[index] = results_of_id.popleft()
@@ -40,8 +40,8 @@ def pair(calls: list[Called], results: list[Called]) -> Pairing:
     used = set(pairing.result_of.values())
     free = [r for r in range(len(results)) if r not in used]
     open_calls = [i for i in range(len(calls)) if i not in pairing.result_of]
-    of_name = grouped([clean_name(results[r].name) for r in free])
-    for name, places in grouped([clean_name(calls[i].name) for i in open_calls]).items():
+    of_name = group_places([clean_name(results[r].name) for r in free])
+    for name, places in group_places([clean_name(calls[i].name) for i in open_calls]).items():
         result_places = of_name.get(name, ())
         if len(places) == len(result_places):
             call_indexes = [open_calls[place] for place in places]
@@ -53,7 +53,7 @@ def pair(calls: list[Called], results: list[Called]) -> Pairing:
     return pairing
 
 
-def grouped(keys: list[str | None]) -> dict[str | None, deque[int]]:
+def group_places(keys: list[str | None]) -> dict[str | None, deque[int]]:
     """Where each key stands, in order; keys in the order of their first."""
     groups: dict[str | None, deque[int]] = {}
     for place, key in enumerate(keys):

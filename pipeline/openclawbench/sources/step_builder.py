@@ -55,7 +55,7 @@ class StepRows:
         self.open_turn = False  # nothing that answers the latest user turn has come yet
 
     def current_turn(self) -> int | None:
-        """Number of the latest user turn; null before the first."""
+        """Number of the latest user turn; None before the first."""
         return len(self.user_turns) or None
 
     def unknown_block(self, kind: str | None) -> None:

@@ -47,7 +47,7 @@ def is_torn(part: str) -> bool:
 
 
 def cause(root: Path, shard: int | str | None = None) -> DamagedPart | None:
-    """The error that names the damaged parts of a data folder, of one shard or of all; null if all can be read."""
+    """The error that names the damaged parts of a data folder, of one shard or of all; None if all can be read."""
     if not (damages := list(damaged(root / "work", shard))):
         return None
     first, *more_parts = damages

@@ -88,21 +88,21 @@ class Settings:
     oracle: Path | None
     judge: str
     model: str | None
-    second_judge: str | None  # null: no second pass
+    second_judge: str | None  # None: no second pass
     second_model: str | None
     quarantine_limit: int
     engine: str  # auto | serial | processes | ray
-    ray_address: str | None  # null: a Ray cluster of this machine alone
-    workers: int | None  # null: one for each processor
-    shard: ShardSelection | None  # null: everything
+    ray_address: str | None  # None: a Ray cluster of this machine alone
+    workers: int | None  # None: one for each processor
+    shard: ShardSelection | None  # None: everything
     parts: ObjectStore | None  # where parts of tables are, if not in the data folder
     endpoint_url: str | None  # of object storage that is not AWS's
     asking: AskingSettings
-    unmatched: str | None  # exclude | review; null: as packet.toml says
-    blind: bool | None  # null: as packet.toml says
-    on_keys: str | None  # block | redact | report; null: as privacy.toml says
+    unmatched: str | None  # exclude | review; None: as packet.toml says
+    blind: bool | None  # None: as packet.toml says
+    on_keys: str | None  # block | redact | report; None: as privacy.toml says
     on_personal: str | None  # the same of personal data
-    jsonl: str | None  # plain | gz | zst; null: as publish.toml says
+    jsonl: str | None  # plain | gz | zst; None: as publish.toml says
     noncommercial: str  # refuse | accept: sessions whose licence allows no commercial use
     bfcl_models: dict[str, str]  # model folder of a BFCL tree -> source model
     origin: dict[str, str]

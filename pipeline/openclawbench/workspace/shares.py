@@ -32,7 +32,7 @@ class AskingResources:
 
 @contextlib.contextmanager
 def asking_resources(data: DataFolder, settings: Settings, value: str | None) -> Iterator[AskingResources]:
-    """The share budget of a run, within the data folder's lock. `value`: the judge that the run may ask; null: none. A
+    """The share budget of a run, within the data folder's lock. `value`: the judge that the run may ask; None: none. A
     run over all shards first merges the ledgers of shares. Raises LeaseHeld if another run asks for the same share."""
     if settings.shard is None:
         merge(data.ledger)

@@ -51,7 +51,7 @@ class RunReport:
     inputs: list[dict[str, Any]]  # count_inputs()
     noted: pl.DataFrame  # noted_files()
     faults: list[dict[str, Any]]
-    released: bool | None = None  # null: not requested; false: it existed already
+    released: bool | None = None  # None: not requested; false: it existed already
     tables: "Tables | None" = None
     share: ShardSelection | None = None
     notes: list[dict[str, Any]] = field(default_factory=list)  # remarks on the oracle that are not faults
@@ -196,7 +196,7 @@ def first_judge(
 def second_judge(
     own: AskingResources, settings: Settings, report: Callable[[JudgeProgress], None] | None = None
 ) -> Judge | None:
-    """The judge of the second pass; null without one. Raises UsageError if one must be asked and none is named."""
+    """The judge of the second pass; None without one. Raises UsageError if one must be asked and none is named."""
     if settings.second_judge is None:
         if report is not None:
             raise UsageError("--pass 2: which judge? Name another one than the first pass's with --model or --judge.")

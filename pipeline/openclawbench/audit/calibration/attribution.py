@@ -30,10 +30,10 @@ def errors(verdict: Verdict) -> list[Error]:
     if verdict.label is None:
         return []
     named_stage = verdict.answers["error_stage"]
-    return [Error(kind, named_stage or stage, named_stage is not None) for kind, stage in derived(verdict)]
+    return [Error(kind, named_stage or stage, named_stage is not None) for kind, stage in derive_error(verdict)]
 
 
-def derived(verdict: Verdict) -> list[tuple[str, str | None]]:
+def derive_error(verdict: Verdict) -> list[tuple[str, str | None]]:
     """(kind, stage) by the rule above."""
     if verdict.label and not verdict.silver:
         return [("miss", missed_by(verdict))]

@@ -41,14 +41,14 @@ ANSWERS = (
 )
 
 
-def read(answers: Answers, drawn: CalibrationSampleRow, rules: AuditRules) -> Read:
+def read_verdict(answers: Answers, drawn: CalibrationSampleRow, rules: AuditRules) -> Read:
     """The verdict on one trajectory, with its agreement_status."""
     if not any(answers[name] for name in ANSWERS if name not in SIGNATURE):
         return None
     review: dict[str, Any] = {"audit_comment": answers["audit_comment"] or None}
     parts = (
         verdict(answers, rules),
-        closed(answers),
+        read_closed_answers(answers),
         onset(answers, drawn, rules),
         evidence(answers, drawn),
         yes_or_no(answers, rules),
@@ -76,7 +76,7 @@ def verdict(answers: Answers, rules: AuditRules) -> dict[str, Any] | InvalidAnsw
     return InvalidAnswer("wrong_verdict", f"{VERDICT} is {written!r}; write anomalous, normal or unresolved")
 
 
-def closed(answers: Answers) -> dict[str, Any] | InvalidAnswer:
+def read_closed_answers(answers: Answers) -> dict[str, Any] | InvalidAnswer:
     """The answers with a closed set of values; None if empty."""
     values = {}
     for name, choices in CHOICES.items():
@@ -113,11 +113,11 @@ def evidence(answers: Answers, drawn: CalibrationSampleRow) -> dict[str, Any] | 
                 "wrong_human_evidence",
                 f"{EVIDENCE} has the line {line[:80]!r}; write a step, a field ({', '.join(FIELDS)}) and the quote",
             )
-        quotes.append({"step_id": place, "field": field, "quote": unquoted(quote.strip())})
+        quotes.append({"step_id": place, "field": field, "quote": unquote_text(quote.strip())})
     return {EVIDENCE: quotes}
 
 
-def unquoted(text: str) -> str:
+def unquote_text(text: str) -> str:
     """The text of a JSON string; any other text as it is."""
     try:
         value = json.loads(text) if text.startswith('"') else text
@@ -148,7 +148,7 @@ def status(human: dict[str, Any], silver: CalibrationSampleRow) -> AgreementStat
     return agreement_status(human | {name: getattr(silver, name) for name in names})
 
 
-def shown(drawn: CalibrationSampleRow) -> CalibrationSheetRow:
+def blind_row(drawn: CalibrationSampleRow) -> CalibrationSheetRow:
     """The row as the sheet shows it: without the silver label if the sample is blind."""
     row = {name: getattr(drawn, name) for name in CalibrationSheetRow.model_fields}
     if drawn.blind:
@@ -165,8 +165,8 @@ CALIBRATION = Form(
     sample=CalibrationSample,
     answers=ANSWERS,
     needed=(ROW, VERDICT),
-    read=read,
-    shown=shown,
+    read=read_verdict,
+    shown=blind_row,
     texts=lambda rules: rules.calibration,
     where=lambda drawn: f"{drawn.source_model}/{drawn.trajectory_id}",
     settles="adjudication",

@@ -7,8 +7,8 @@ from openclawbench.records.calibration import CalibrationSample
 
 TEMPLATE = (files("openclawbench.audit.calibration") / "guide.md").read_text(encoding="utf-8")
 BLIND = (
-    "The sheet does not show the silver label. Please do not look it up before you decide: an independent verdict is "
-    "worth most. (The files in `samples/` contain it, for the program.)"
+    "The sheet does not show the silver label. Please decide without looking it up, so that your verdict is "
+    "independent. (The files in `samples/` contain it, for the program.)"
 )
 HIDDEN = "; with `--no-label` it hides label, flags, risk and outcome"
 SEEN = "The sheet shows the silver label. Verdicts are recorded and reported as not blind."

@@ -55,14 +55,14 @@ def calibration_audit(
             if all(samples[name].pool_kind == "calibration" and name != CHOSEN for name in names)
             else "Not all of these trajectories were drawn from the calibration pool; each table says what from."
         ),
-        sections=[stamped(section, notice) for section in sections],
+        sections=[stamp_section(section, notice) for section in sections],
         inputs={name: samples[name].release for name in names},
         rules={rules.FILE: rules.digest, measured.FILE: measured.digest},
         notice=notice,
     )
 
 
-def stamped(section: Section, notice: str | None) -> Section:
+def stamp_section(section: Section, notice: str | None) -> Section:
     """The section; with a notice, its picture shows who judged."""
     if section.plot is None or notice is None:
         return section

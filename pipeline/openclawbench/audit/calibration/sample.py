@@ -95,11 +95,11 @@ def draw(
         blind=blind,
         drawn={name: sum(row.slice_label == name for row in drawn) for name in names},
         pool=pool,
-        population=pool if pool_kind == "labelled" else by_slice(passing(corpus), PASSING_SLICES),
+        population=pool if pool_kind == "labelled" else by_slice(passing_records(corpus), PASSING_SLICES),
         allocation=allocation,
         pool_kind=pool_kind,
         strata=strata,
-        failing_in_pool=failing(corpus),
+        failing_in_pool=count_failing(corpus),
         judges=sorted(corpus.records["judge"].drop_nulls().unique()),
         release=release_digest(root),
         rules={rules.FILE: rules.digest},
@@ -130,7 +130,7 @@ def labelled_pool(corpus: Corpus) -> pl.DataFrame:
     return decided.select(pl.col("slice_label").fill_null(NO_SLICE), "source_model", "trajectory_id")
 
 
-def passing(corpus: Corpus) -> pl.DataFrame:
+def passing_records(corpus: Corpus) -> pl.DataFrame:
     """The records outside review that pass their oracle."""
     return corpus.records.filter((pl.col("quality_tier") != REVIEW) & (pl.col("oracle_outcome") == "pass"))
 
@@ -182,7 +182,7 @@ def by_slice(rows: pl.DataFrame, names: Sequence[str]) -> dict[str, int]:
     return {name: rows.filter(pl.col("slice_label") == name).height for name in names}
 
 
-def failing(corpus: Corpus) -> int:
+def count_failing(corpus: Corpus) -> int:
     """Number of trajectories of the pool that do not pass their oracle."""
     passing = corpus.records.filter(pl.col("oracle_outcome") == "pass")
     return corpus.pool.join(passing, on=["source_model", "trajectory_id"], how="anti").height

@@ -17,7 +17,7 @@ def summary(
     sample: CalibrationSample, verdicts: list[Verdict], records: int, number: int, rules: AgreementRules
 ) -> Section:
     """T36 of one sample. `records`: number of its review records, including replaced ones."""
-    settled, chance = resolved(verdicts), kappa_of(verdicts, rules)
+    settled, chance = resolved_verdicts(verdicts), kappa_of(verdicts, rules)
     rows = [
         row | interval(row, rules) for row in (*drawn_from(sample), *quantities(sample, verdicts, settled, records))
     ]
@@ -45,7 +45,7 @@ def summary(
             "kappa": chance.value,
             "kappa_low": chance.low,
             "kappa_high": chance.high,
-            "corpus_agreement_share": weighted(sample, verdicts),
+            "corpus_agreement_share": weight_by_slice(sample, verdicts),
             "corpus_agreement_leaves_out": ", ".join(left_out(sample, verdicts)) or None,
             "over_flags": by_quantity["silver over-flags"]["count"],
             "misses": by_quantity["silver misses"]["count"],
@@ -111,7 +111,7 @@ def quantities(sample: CalibrationSample, verdicts: list[Verdict], settled: list
                  "reviewers are unsure or differ, without an adjudication"),
         quantity("human-verdict anomalous", anomalous, len(settled), "people say anomalous"),
         quantity("human-verdict non-anomalous", len(settled) - anomalous, len(settled), "people say normal"),
-        quantity("silver-human binary agreement", agreed(settled), len(settled), "the same label"),
+        quantity("silver-human binary agreement", count_agreed(settled), len(settled), "the same label"),
         quantity("silver over-flags", over_flags, len(settled), "silver anomalous, people normal"),
         quantity("silver misses", misses, len(settled), "silver normal, people anomalous"),
         quantity("same subtype", other_subtype.count(False), len(other_subtype), "both anomalous, and named"),
@@ -156,13 +156,13 @@ def interval(row: Row, rules: AgreementRules) -> Row:
     return {"share": bounds.value, "low_share": bounds.low, "high_share": bounds.high}
 
 
-def weighted(sample: CalibrationSample, verdicts: list[Verdict]) -> float | None:
+def weight_by_slice(sample: CalibrationSample, verdicts: list[Verdict]) -> float | None:
     """Agreement with each slice weighted by its size in the corpus."""
     weight, agreeing_weight = 0, 0.0
-    for _, population, in_stratum in strata_of(sample, resolved(verdicts)):
+    for _, population, in_stratum in strata_of(sample, resolved_verdicts(verdicts)):
         if in_stratum:
             weight += population
-            agreeing_weight += population * agreed(in_stratum) / len(in_stratum)
+            agreeing_weight += population * count_agreed(in_stratum) / len(in_stratum)
     return round(agreeing_weight / weight, 6) if weight else None
 
 
@@ -189,7 +189,7 @@ def strata_of(sample: CalibrationSample, verdicts: Sequence[Verdict]) -> list[tu
 
 def left_out(sample: CalibrationSample, verdicts: list[Verdict]) -> list[str]:
     """Groups of the release that the weighted agreement leaves out, with their numbers of trajectories."""
-    groups = strata_of(sample, resolved(verdicts))
+    groups = strata_of(sample, resolved_verdicts(verdicts))
     return [f"{name} ({population})" for name, population, in_stratum in groups if population and not in_stratum]
 
 
@@ -206,17 +206,17 @@ def stratum_of(stratum: CalibrationStratum) -> str:
     return stratum_name(stratum.slice_label, stratum.silver_anomalous)
 
 
-def resolved(verdicts: Sequence[Verdict]) -> list[Verdict]:
+def resolved_verdicts(verdicts: Sequence[Verdict]) -> list[Verdict]:
     """The verdicts with a human label."""
     return [verdict for verdict in verdicts if verdict.label is not None]
 
 
-def agreed(verdicts: Sequence[Verdict]) -> int:
+def count_agreed(verdicts: Sequence[Verdict]) -> int:
     """Number of verdicts with the silver label."""
-    return sum(verdict.label == verdict.silver for verdict in resolved(verdicts))
+    return sum(verdict.label == verdict.silver for verdict in resolved_verdicts(verdicts))
 
 
 def kappa_of(verdicts: Sequence[Verdict], rules: AgreementRules) -> Interval:
     """Cohen's kappa of silver and human label."""
-    settled = resolved(verdicts)
+    settled = resolved_verdicts(verdicts)
     return kappa([verdict.silver for verdict in settled], [verdict.label for verdict in settled], rules)

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any, get_args
 
-from openclawbench.audit.calibration.summary import agreed, kappa_of, resolved
+from openclawbench.audit.calibration.summary import count_agreed, kappa_of, resolved_verdicts
 from openclawbench.audit.calibration.verdicts import Verdict
 from openclawbench.records.vocabulary import Subtype
 from openclawbench.reports import plots
@@ -66,14 +66,14 @@ def by_scope(verdicts: list[Verdict], number: int, rules: AgreementRules) -> Sec
 
 def scope_row(scope: str, name: str, verdicts: list[Verdict], rules: AgreementRules) -> Row:
     """The row of one scope."""
-    settled, chance = resolved(verdicts), kappa_of(verdicts, rules)
-    shared = proportion(agreed(settled), len(settled), rules.confidence)
+    settled, chance = resolved_verdicts(verdicts), kappa_of(verdicts, rules)
+    shared = proportion(count_agreed(settled), len(settled), rules.confidence)
     return {
         "scope": scope,
         "name": name,
         "audited": len(verdicts),
         "settled": len(settled),
-        "agree": agreed(settled),
+        "agree": count_agreed(settled),
         **shares_and_kappa(shared, chance),
         "over_flags": sum(verdict.silver and not verdict.label for verdict in settled),
         "misses": sum(bool(verdict.label) and not verdict.silver for verdict in settled),

@@ -86,12 +86,12 @@ def verdict(row: CalibrationSampleRow, reviews: Sequence[CalibrationReview]) -> 
     onsets = {review.human_onset for review in used if review.onset_reviewed}
     onset_known = len(onsets) == 1 and label is not None
     answers = {
-        name: agreed([getattr(review, name) for review in used]) if label is not None else None for name in FIELDS
+        name: agreed_value([getattr(review, name) for review in used]) if label is not None else None for name in FIELDS
     }
     return Verdict(row, tuple(reviews), settled_by, label, answers, onsets.pop() if onset_known else None, onset_known)
 
 
-def agreed(values: list[Any]) -> Any:
+def agreed_value(values: list[Any]) -> Any:
     """The value that all who give one agree on, else None."""
     distinct = {value for value in values if value is not None}
     return distinct.pop() if len(distinct) == 1 else None

@@ -16,7 +16,7 @@ ANSWERS = (  # T33's fields, our own, who, when
 )
 
 
-def read(answers: Answers, drawn: EventSampleRow, rules: AuditRules) -> Read:
+def read_verdict(answers: Answers, drawn: EventSampleRow, rules: AuditRules) -> Read:
     """The verdict on one descriptor."""
     words = rules.answers
     verdict, error_type = answers["is_supported"].lower(), answers["error_type"].lower()
@@ -71,7 +71,7 @@ EVENTS = Form(
     sample=EventSample,
     answers=ANSWERS,
     needed=(ROW, "is_supported", "error_type", "review_comment"),
-    read=read,
+    read=read_verdict,
     shown=lambda drawn: drawn,
     texts=lambda rules: rules.events,
     where=lambda drawn: f"{drawn.source_model}/{drawn.trajectory_id} step {drawn.step_id}",

@@ -52,7 +52,7 @@ def event_audit(reviews: Sequence[EventReview], samples: dict[str, EventSample])
 
 def table(reviews: Sequence[EventReview], sample: EventSample, number: int) -> Section:
     """T34 of one sample and reviewer."""
-    rows = [counted(name, reviews, sample) for name in sample.drawn]
+    rows = [count_category(name, reviews, sample) for name in sample.drawn]
     total = {name: sum(row[name] for row in rows) for name in COLUMNS if name != "event_type"}
     reviewed_rows = [row for row in rows if row["reviewed"]]
     weight = sum(row["corpus_steps"] for row in reviewed_rows)
@@ -100,7 +100,7 @@ def field_section(reviews: Sequence[EventReview], number: int) -> Section:
     )
 
 
-def counted(name: str, reviews: Sequence[EventReview], sample: EventSample) -> Row:
+def count_category(name: str, reviews: Sequence[EventReview], sample: EventSample) -> Row:
     """The row of one category."""
     own_reviews = [review for review in reviews if review.event_type == name]
     ambiguous = sum(not review.is_supported and review.error_type == AMBIGUOUS for review in own_reviews)

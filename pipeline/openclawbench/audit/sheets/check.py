@@ -50,7 +50,7 @@ class RowFault:
 
 def fault(row: SheetRow, reason: str, message: str) -> RowFault:
     """A fault of a row that is in the sheet."""
-    return RowFault(row.line, reason, message, written(row, "row"), row.spreadsheet_row)
+    return RowFault(row.line, reason, message, answer_text(row, "row"), row.spreadsheet_row)
 
 
 Answers = dict[str, str]  # name of an answer -> its text, stripped, with \n as line end
@@ -165,11 +165,11 @@ def find_row_fault(
 def only_adjudicates(form: Form[Row, Review], rows: Sequence[SheetRow], rules: AuditRules) -> bool:
     """True if every filled row is an adjudication: such a sheet may leave out undisputed rows."""
     names = [name for name in form.answers if name not in SIGNATURE]
-    answered = [row for row in rows if any(written(row, name) for name in names)]
+    answered = [row for row in rows if any(answer_text(row, name) for name in names)]
     column = form.settles
     if column is None or not answered:
         return False
-    return all(written(row, column).lower() in rules.answers.supported for row in answered)
+    return all(answer_text(row, column).lower() in rules.answers.supported for row in answered)
 
 
 class Checker(Generic[Row, Review]):
@@ -185,7 +185,7 @@ class Checker(Generic[Row, Review]):
             first, last = self.form.answers[0], self.form.answers[-1]
             message = f"{', '.join(edited)} is not what was sampled; fill in only {first} … {last}"
             return fault(row, "edited_evidence", message)
-        answers = {name: written(row, name) for name in self.form.answers}
+        answers = {name: answer_text(row, name) for name in self.form.answers}
         answers_read = self.form.read(answers, drawn, self.rules)
         if answers_read is None:
             return None
@@ -220,14 +220,14 @@ class Checker(Generic[Row, Review]):
 
 def identity(row: SheetRow, samples: dict[str, dict[str, Row]]) -> tuple[str, str]:
     """(sample, row) of a row. Without a column `sample` it is the only drawn sample with a row of that id."""
-    sample, row_id = (written(row, name) for name in IDENTITY)
+    sample, row_id = (answer_text(row, name) for name in IDENTITY)
     if IDENTITY[0] not in row.values:
         matching = [name for name, drawn in samples.items() if row_id in drawn]
         sample = matching[0] if len(matching) == 1 else ""
     return sample, row_id
 
 
-def written(row: SheetRow, name: str) -> str:
+def answer_text(row: SheetRow, name: str) -> str:
     """An answer as text; empty if nothing is written."""
     value = row.values.get(name)
     return "" if value is None else str(value).replace("\r\n", "\n").strip()

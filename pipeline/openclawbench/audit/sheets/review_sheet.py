@@ -54,7 +54,7 @@ def read_sheet(path: Path, needed: Sequence[str]) -> tuple[bytes, list[SheetRow]
         content = path.read_bytes()
     except OSError as error:
         raise UnreadableInput(f"{path}: cannot read the sheet: {error.strerror}. Name a CSV or JSONL file.") from error
-    text = decoded(content, path)
+    text = decode_sheet(content, path)
     if text.lstrip().startswith("["):
         raise UnreadableInput(f"{path}:1: is a JSON array. Write one object per line (JSONL).")
     rows = list(json_rows(text) if text.lstrip().startswith("{") else csv_rows(text, path, needed))
@@ -75,7 +75,7 @@ def require_columns(path: Path, rows: Sequence[SheetRow], needed: Sequence[str])
         raise UnreadableInput(f"{where}: no column {', '.join(missing)}. Keep this column of the sheet.")
 
 
-def decoded(content: bytes, path: Path) -> str:
+def decode_sheet(content: bytes, path: Path) -> str:
     """The text of a sheet: UTF-8, or UTF-16 with a byte-order mark."""
     is_utf16 = content[:2] in (b"\xff\xfe", b"\xfe\xff")
     try:

@@ -39,11 +39,11 @@ def diff(
 
 def print_diff(difference: dict[str, Any], console: Console) -> None:
     """The totals, and each table that has rows."""
-    from openclawbench.release.diff.markdown import differing
+    from openclawbench.release.diff.markdown import name_differences
 
     files = ", ".join(f"{len(names)} {change}" for change, names in difference["files"].items())
     console.print("identical: no file differs" if difference["identical"] else f"files: {files}")
-    for source, names in differing(difference["made_from"]):
+    for source, names in name_differences(difference["made_from"]):
         console.print(one_line(f"{source}: {', '.join(names)}"))
     console.print(", ".join(f"{name.replace('_', ' ')} {count}" for name, count in difference["records"].items()))
     tables = {
@@ -62,10 +62,10 @@ def print_rows(title: str, entries: list[dict[str, Any]], console: Console) -> N
     left_out = {"causes"} if "cause" in entries[0] else {"examples"} if "field" in entries[0] else set()
     columns = [name for name in entries[0] if name not in left_out]
     console.print()
-    console.print(table(title, columns, [[shown(entry[name]) for name in columns] for entry in entries]))
+    console.print(table(title, columns, [[format_causes(entry[name]) for name in columns] for entry in entries]))
 
 
-def shown(value: Any) -> Any:
+def format_causes(value: Any) -> Any:
     """A cell: causes with their counts, examples one a line."""
     if isinstance(value, dict):
         value = [f"{name}: {count}" for name, count in value.items()]

@@ -98,7 +98,7 @@ def exam(
 
     required = requirements(require or [])
     check_date(date)
-    paper = planned(DataFolder(data), size, seed, families, pairs)
+    paper = plan_exam(DataFolder(data), size, seed, families, pairs)
     variants = stress_variants(paper, stress, flags)
     if not json_out:
         errors().print(f"paper: {safe(paper.folder.name)}, {len(paper.families)} families", highlight=False)
@@ -127,7 +127,7 @@ def exam(
         )
 
 
-def planned(data: DataFolder, size: str, seed: str | None, families: Path | None, pairs: int | None = None) -> "Exam":
+def plan_exam(data: DataFolder, size: str, seed: str | None, families: Path | None, pairs: int | None = None) -> "Exam":
     """The exam that the options name. UsageError for a size or seed that does not exist, and for more pairs than the
     paper has."""
     from openclawbench.exam.family import FAMILIES
@@ -181,7 +181,7 @@ def check_date(date: str | None) -> None:
 
 
 def shortfall(name: str, required: float, card: dict[str, Any]) -> str | None:
-    """The sentence of a requirement that is not met; null for one that is."""
+    """The sentence of a requirement that is not met; None for one that is."""
     share = card[name]["share"]
     at_most = name in AT_MOST
     if share is not None and (share <= required if at_most else share >= required):

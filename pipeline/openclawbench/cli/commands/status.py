@@ -78,7 +78,7 @@ def print_status(run: Run, commands: list[str], console: Console) -> None:
     show(title, list(languages[0]) if languages else [], [list(row.values()) for row in languages])
     totals = [format_total(row) for row in trace_totals(run)]
     show("Traces added up", list(totals[0]) if totals else [], [list(row.values()) for row in totals])
-    show("Known to no rule", ["what", "count"], most_frequent(state.unknown(run)))
+    show("Known to no rule", ["what", "count"], most_frequent(state.count_unknown(run)))
 
 
 def cells(rows: list[dict[str, Any]], *columns: str) -> list[list[Any]]:

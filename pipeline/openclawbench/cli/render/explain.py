@@ -8,7 +8,7 @@ from rich.text import Text
 
 from openclawbench.base.terminal import flat, one_line, table
 from openclawbench.cli.render.explain_decision import print_decisions, print_label
-from openclawbench.cli.render.lines import as_words, heading, line, listed, marked_text
+from openclawbench.cli.render.lines import as_words, heading, join_values, line, marked_text
 from openclawbench.inspect.explain.rules import settings
 
 Row = dict[str, Any]
@@ -71,13 +71,13 @@ def row_in_words(row: Row) -> str:
 def print_risk(risk: Row, console: Console) -> None:
     columns = ["signal", "count", "weight", "adds", "steps"]
     rows = [
-        [signal["signal"], signal["count"], signal["weight"], signal["contribution"], listed(signal["steps"])]
+        [signal["signal"], signal["count"], signal["weight"], signal["contribution"], join_values(signal["steps"])]
         for signal in risk["signals"]
         if signal["count"]
     ]
     console.print(table(None, columns, rows), soft_wrap=False)
     zero = [signal["signal"] for signal in risk["signals"] if not signal["count"]]
-    line(console, f"nothing of: {listed(zero)}")
+    line(console, f"nothing of: {join_values(zero)}")
     line(console, f"raw {risk['risk_score_raw']:g}; {risk['map']}; {risk['cuts']}: {risk['risk_bucket']}")
     line(console, f"slice: {risk['slice_label'] or 'none, because there is no outcome'} (a prior, never a label)")
     for signal in risk["signals"]:
@@ -98,7 +98,7 @@ def print_onset(candidates: list[Row], console: Console) -> None:
         line(console, f"step {row['step_id']}: {row['candidate']}, by {in_words(row['rule'])}")
     none = [row["candidate"] for row in candidates if row["step_id"] is None]
     if none:
-        line(console, f"none: {listed(none)}")
+        line(console, f"none: {join_values(none)}")
 
 
 def print_compaction(compaction: Row, console: Console) -> None:
@@ -152,7 +152,7 @@ def print_step(step: Row, console: Console) -> None:
     """Every section of one step."""
     heading(console, f"step {step['step_id']}")
     event = step["event_type"]
-    valued(console, "event_type", event)
+    value_with_rule(console, "event_type", event)
     if "alignment" in event:
         line(
             console,
@@ -162,15 +162,15 @@ def print_step(step: Row, console: Console) -> None:
     print_parts(step["command_parts"], console)
     print_alignment(step["alignment"], console)
     if step["tool_status"]["value"]:
-        valued(console, "tool_status", step["tool_status"])
+        value_with_rule(console, "tool_status", step["tool_status"])
         for name, value in step["tool_status"].get("read_from", {}).items():
             if value is not None:
                 line(console, f"{name.replace('_', ' ')}: {as_words(value)}", 6)
         if step["tool_status"]["resolved_by_step"]:
             line(console, f"how it ended stands in step {step['tool_status']['resolved_by_step']}", 6)
-    valued(console, "side_effect", step["side_effect"])
+    value_with_rule(console, "side_effect", step["side_effect"])
     for target in step["targets"]:
-        valued(console, target["field"], target)
+        value_with_rule(console, target["field"], target)
     for flag in step["flags"]:
         print_flag(flag, console)
     print_step_risk(step["risk"], console)
@@ -180,7 +180,7 @@ def print_step(step: Row, console: Console) -> None:
         print_cut(cut, console)
 
 
-def valued(console: Console, name: str, entry: Row) -> None:
+def value_with_rule(console: Console, name: str, entry: Row) -> None:
     """A value, its rule, and the marked texts."""
     shown = {True: "yes", False: "no"}.get(entry["value"], entry["value"]) if entry["value"] is not None else "-"
     line(console, Text(flat(f"{name} "), style="dim") + Text(flat(str(shown)), style="bold"))
@@ -212,7 +212,7 @@ def print_alignment(alignment: Row, console: Console) -> None:
 
 def print_flag(flag: Row, console: Console) -> None:
     """One firing of a flag."""
-    valued(console, "flag", flag)
+    value_with_rule(console, "flag", flag)
     if "cause" in flag:
         line(console, f"because of {in_words(flag['cause']['rule'])}", 6)
         for mark in flag["cause"]["marked"]:

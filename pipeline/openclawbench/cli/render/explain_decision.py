@@ -4,7 +4,7 @@ from typing import Any
 
 from rich.console import Console
 
-from openclawbench.cli.render.lines import as_words, line, listed, marked_text
+from openclawbench.cli.render.lines import as_words, join_values, line, marked_text
 
 Row = dict[str, Any]
 
@@ -97,7 +97,7 @@ def print_call(call: Row, console: Console) -> None:
         6,
     )
     if call["lost"]:
-        lost = listed(f"{row['reason']} at {row['sent_at']}" for row in call["lost"])
+        lost = join_values(f"{row['reason']} at {row['sent_at']}" for row in call["lost"])
         line(console, f"lost on the way, and perhaps paid for: {lost}", 8)
 
 
@@ -105,4 +105,4 @@ def cost(decision: Row) -> str:
     """What the answers of a pass that decide the label cost."""
     if not decision["cost_usd"]:
         return ""
-    return f", {decision['cost_usd']:.6f} USD, requests {listed(decision['request_ids'])}"
+    return f", {decision['cost_usd']:.6f} USD, requests {join_values(decision['request_ids'])}"

@@ -26,15 +26,15 @@ def line(console: Console, text: str | Text, indent: int = 2) -> None:
         console.print(Text(" " * (indent + 2 * (number > 0))) + piece)
 
 
-def listed(values: Iterable[Any]) -> str:
+def join_values(values: Iterable[Any]) -> str:
     """Values in one cell."""
     return ", ".join(map(str, values))
 
 
 def as_words(value: Any) -> str:
-    """A value of an answer, or of a repair."""
+    """A value of an answer or a repair, as text."""
     if isinstance(value, list) and value:
-        return listed(map(as_words, value))
+        return join_values(map(as_words, value))
     if isinstance(value, dict):
         if {"start_step", "end_step", "label"} <= value.keys():
             return f"{value['start_step']}-{value['end_step']} {value['label']}"
@@ -45,8 +45,7 @@ def as_words(value: Any) -> str:
 
 
 def marked_text(title: str, mark: Row) -> Text:
-    """A text in its surroundings, marked »so« and, where the terminal can, in other colours; line ends as ⏎."""
-
+    """A text with its context, marked »like this« and, if the terminal has colours, by colour; line ends as ⏎."""
     text, limit = mark["text"], settings().marked_length
     shown = flat(text if len(text) <= limit else f"{text[: limit - 1]}…")
     around = Text(flat(title), style="dim") + Text(flat(mark.get("before", "")))

@@ -53,13 +53,13 @@ def print_example(row: dict[str, Any], console: Console) -> None:
     """Where, from what to what, under which rules."""
     step = "" if row["step_id"] is None else f" step {row['step_id']}"
     console.print(Text(f"    {one_line(row['source_model'])}/{one_line(row['trajectory_id'])}{step}", style="cyan"))
-    console.print(f"      {shown(row['before'])} → {shown(row['after'])}")
-    before, after = listed(row["rules_before"]), listed(row["rules_after"])
+    console.print(f"      {format_value(row['before'])} → {format_value(row['after'])}")
+    before, after = join_rule_ids(row["rules_before"]), join_rule_ids(row["rules_after"])
     if before or after:
         console.print(f"      {before or 'no rule'} → {after or 'no rule'}" if before != after else f"      {before}")
 
 
-def shown(value: str | None) -> str:
+def format_value(value: str | None) -> str:
     """A value in one short line."""
     text = " ".join(safe(value or "-").split())
     return text if len(text) <= 100 else f"{text[:99]}…"
@@ -70,6 +70,6 @@ def number(count: int, noun: str) -> str:
     return f"{count} {noun if count == 1 else noun.removesuffix('y') + 'ies' if noun.endswith('y') else noun + 's'}"
 
 
-def listed(rules: Iterable[str]) -> str:
+def join_rule_ids(rules: Iterable[str]) -> str:
     """Rule ids."""
     return ", ".join(safe(rule) for rule in rules)

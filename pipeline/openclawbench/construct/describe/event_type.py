@@ -64,7 +64,9 @@ def classify_calls(steps: pl.LazyFrame, rules: DescribeRules, shell_rules: Shell
     call_meanings = meanings(call_rows, shell_rules)
     changed = lookup_join(call_rows, call_meanings, ["kind", "said"]).with_columns(changes()).with_row_index("row")
     with_state = lookup_join(changed, own_state(changed, rules), ["row"])
-    return collect_in_pool(with_state.lazy().select_seq(*CALL, "tool", "name", "server", *decided(rules)), "calls")
+    return collect_in_pool(
+        with_state.lazy().select_seq(*CALL, "tool", "name", "server", *decide_event_type(rules)), "calls"
+    )
 
 
 def by_name(read: pl.DataFrame, rules: DescribeRules) -> pl.DataFrame:
@@ -241,7 +243,7 @@ def own_files(rules: DescribeRules) -> tuple[pl.Expr, list[pl.Expr], list[pl.Exp
 
 
 @memoize
-def decided(rules: DescribeRules) -> list[pl.Expr]:
+def decide_event_type(rules: DescribeRules) -> list[pl.Expr]:
     """Event type, effect and targets of a call; a write to the agent's own state is a state_write."""
     named = pl.coalesce("said_type", "event_type", pl.lit(rules.fallback_category))
     dry_run = pl.col("dry_run") & pl.col("effect")

@@ -43,7 +43,7 @@ def detect_languages(texts: pl.Series, rules: LanguageRules) -> pl.DataFrame:
     numbered = pl.DataFrame({"text": distinct, "place": pl.int_range(distinct.len(), eager=True)})
     words = words_of(numbered, rules)
     points = points_of(words, rules)
-    return numbered.select("text").hstack(decided(points, numbered.height, rules))
+    return numbered.select("text").hstack(decide_language(points, numbered.height, rules))
 
 
 def words_of(texts: pl.DataFrame, rules: LanguageRules) -> pl.DataFrame:
@@ -127,7 +127,7 @@ def absorbed_scripts(named: pl.DataFrame, script: Script) -> pl.DataFrame:
     return named.with_columns(language=pl.when(absorbed).then(pl.lit(script.language)).otherwise("language"))
 
 
-def decided(points: pl.DataFrame, texts: int, rules: LanguageRules) -> pl.DataFrame:
+def decide_language(points: pl.DataFrame, texts: int, rules: LanguageRules) -> pl.DataFrame:
     """language and coverage of each text, by its place."""
     possible = points.filter(pl.col("language").is_null()).select("place", possible="points")
     ranked = (

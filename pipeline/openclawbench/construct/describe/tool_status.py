@@ -28,7 +28,7 @@ def statuses(steps: pl.LazyFrame, rules: DescribeRules) -> pl.LazyFrame:
         frame = frame.with_columns_seq(columns)
     with_signals = collect_in_pool(frame, "statuses").with_row_index("row")
     frame = lookup_join(with_signals, failures(with_signals, rules), ["row"]).lazy()
-    for columns in concluded(rules):
+    for columns in status_columns(rules):
         frame = frame.with_columns_seq(columns)
     return frame
 
@@ -41,7 +41,7 @@ def by_structure(rules: DescribeRules) -> list[list[pl.Expr]]:
         kinds(rules.status),
         [condition.alias(sign(rule)) for rule, condition in evidence(rules).items()],
         [has_structural_failure(rules).alias("structural")],
-        searched(rules),
+        searched_texts(rules),
     ]
 
 
@@ -71,18 +71,18 @@ def of_failures(rules: DescribeRules) -> list[list[pl.Expr]]:
         [pl.col("head").str.split("\n").list.first()],
         [only_with_any(rules, where) for where in ("whole", "head", "tail")],
         [pl.struct(failure_in_text(rule).alias(rule.id) for rule in rules.failures).alias("hits")],
-        [failing(rules).alias("failing")],
-        [pl.when(pl.col("failing") | may_clear(rules)).then(cleared(rules)).alias("cleared")],
+        [is_failing(rules).alias("failing")],
+        [pl.when(pl.col("failing") | may_clear(rules)).then(clearing_rule(rules)).alias("cleared")],
         [
             case.alias("failed_case"),
-            (pl.col("failing") & refusing(rules)).alias("refused"),
+            (pl.col("failing") & is_refusal(rules)).alias("refused"),
             pl.when("failing").then(gap).alias("gap_rule"),
         ],
     ]
 
 
 @memoize
-def concluded(rules: DescribeRules) -> list[list[pl.Expr]]:
+def status_columns(rules: DescribeRules) -> list[list[pl.Expr]]:
     """The columns of statuses, of what structure and failures say, each group made of those before it."""
     call = pl.col("action_kind") == "tool_call"
     cases = status_cases(rules)
@@ -137,7 +137,7 @@ def may_clear(rules: DescribeRules) -> pl.Expr:
     return (is_open & plain_column("name").is_in(plain_names(tools))).fill_null(False)
 
 
-def searched(rules: DescribeRules) -> list[pl.Expr]:
+def searched_texts(rules: DescribeRules) -> list[pl.Expr]:
     """The texts that failure patterns look into: whole, head (its first line follows) and tail of a message; None if
     the pattern could not matter, so that it costs nothing. A text is a sign by itself only where details say nothing.
     """
@@ -212,13 +212,13 @@ def has_structural_failure(rules: DescribeRules) -> pl.Expr:
     return pl.any_horizontal(pl.col(sign(rule)).is_not_null() for rule in evidence(rules))
 
 
-def failing(rules: DescribeRules) -> pl.Expr:
+def is_failing(rules: DescribeRules) -> pl.Expr:
     """Any sign of failure. A text is one by itself only where no details say how the call ended."""
     signed = any_hit([rule for rule in rules.failures if rule.sign]) & pl.col("details_status").is_null()
     return pl.col("structural") | signed
 
 
-def cleared(rules: DescribeRules) -> pl.Expr:
+def clearing_rule(rules: DescribeRules) -> pl.Expr:
     """Id of the rule that takes a failure back: a text that says so, or an exit code 1 that means "no match"."""
     status = rules.status
     name = plain_column("name")
@@ -237,7 +237,7 @@ def cleared(rules: DescribeRules) -> pl.Expr:
     return pl.coalesce(*texts, pl.when(no_match).then(pl.lit(status.clear_rule)))
 
 
-def refusing(rules: DescribeRules) -> pl.Expr:
+def is_refusal(rules: DescribeRules) -> pl.Expr:
     """True if a failure text says that nothing was done; of one program, where it is the only one."""
     answered = any_hit([rule for rule in rules.failures if rule.answered])
     refused = any_hit([rule for rule in rules.failures if not rule.executed and not rule.one_part])
@@ -266,7 +266,7 @@ class StatusCase(NamedTuple):
 
     holds: pl.Expr
     value: str
-    rule: str | None  # null: the rule that cleared it
+    rule: str | None  # None: the rule that cleared it
     failure: bool = False  # it is one only of a call that failed
 
 

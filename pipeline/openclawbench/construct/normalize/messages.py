@@ -77,7 +77,7 @@ def sidecar_sentence(file: SessionFile, kind: str | None, gave: list[str]) -> st
     return f"{file.path}: lies beside sessions and is not one{what}."
 
 
-def refused(file: SessionFile, fault: Fault, stored: bool) -> tuple[int | None, str]:
+def describe_refusal(file: SessionFile, fault: Fault, stored: bool) -> tuple[int | None, str]:
     """Line of the file and sentence for a session that its adapter refused. `stored`: it is one of an SQLite store."""
     line = None if fault.line is None else file.base_line + fault.line - 1
     message = fault.message.removeprefix(f"line {fault.line}: ")

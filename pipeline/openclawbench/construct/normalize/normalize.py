@@ -227,7 +227,7 @@ def parse(
     except MalformedSession as error:
         if error.fault.reason in rules.beside_reasons:
             file.disposition = "sidecar"
-        return refuse(file, error.fault.reason, *messages.refused(file, error.fault, stored), content)
+        return refuse(file, error.fault.reason, *messages.describe_refusal(file, error.fault, stored), content)
     except RecursionError:
         return refuse(file, "nested_too_deeply", None, messages.too_deep(file, stored), content)
     table_row.add_to(session, context, rules)

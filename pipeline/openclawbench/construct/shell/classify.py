@@ -11,7 +11,7 @@ from openclawbench.construct.shell.parse import SimpleCommand, parse_shell
 from openclawbench.construct.shell.parse_plain import parse_plain_text
 from openclawbench.construct.shell.piped_input import with_fed_text
 from openclawbench.construct.shell.powershell import WordReader
-from openclawbench.construct.shell.wrappers import FED, ShellText, UnknownText, WrapperReader, wrapped
+from openclawbench.construct.shell.wrappers import FED, ShellText, UnknownText, WrapperReader, find_wrapped_commands
 from openclawbench.rules.shell import Interpreter, ShellRules, SqlClient, Wrapper
 
 DEEPEST = 8  # wrappers inside wrappers; real commands have three
@@ -29,7 +29,7 @@ def first_per_name(rules: Iterable[Named]) -> dict[str, list[Named]]:
     return by_name
 
 
-def leaked(marks: Iterable[str]) -> re.Pattern[str]:
+def unquoted_mark_pattern(marks: Iterable[str]) -> re.Pattern[str]:
     """Quoted text, or one of the marks outside it."""
     return re.compile(rf"""'[^']*'|"(?:[^"\\]|\\.)*"|(?P<mark>{"|".join(map(re.escape, marks))})""", re.DOTALL)
 
@@ -55,7 +55,7 @@ class Shell:
         for group in rules.equal:
             self.ranks.update(dict.fromkeys(group, min(self.ranks[name] for name in group)))
         self.preparing = frozenset(rule.id for rule in rules.commands if rule.prepares)
-        self.leaked = leaked(rules.leaked_marks)
+        self.leaked = unquoted_mark_pattern(rules.leaked_marks)
         self.names = MemoDict(self.bare_name)
         self.known: dict[tuple[SimpleCommand, int], list[Part]] = {}
 
@@ -237,7 +237,7 @@ class Shell:
         """Parts of the command that a wrapper runs; none where it runs none."""
         later_commands: list[Part] = []
         wrapper = wrapper_reader.wrapper
-        for inner in wrapped(wrapper_reader, simple):
+        for inner in find_wrapped_commands(wrapper_reader, simple):
             if isinstance(inner, UnknownText):
                 fed = Part(self.rules.fed_category, self.rules.fed_rule, False)
                 later_commands.append(fed._replace(command=self.shown(simple), may_exit=simple.may_exit))

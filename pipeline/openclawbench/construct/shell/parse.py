@@ -75,22 +75,22 @@ def parse_shell(text: str) -> Reading:
 def tree(text: str) -> tuple[Node, bool]:
     """The grammar's tree of a text, and whether some of it is not shell text; with what may be missing at its end,
     where that makes it one."""
-    root = parsed(text)
+    root = parse_tree(text)
     if not root.has_error:
         return root, False
-    return next((completed for end in ends(text) if (completed := ended(text, end))), root), True
+    return next((completed for end in ends(text) if (completed := complete_text(text, end))), root), True
 
 
-def ended(text: str, end: str) -> Node | None:
+def complete_text(text: str, end: str) -> Node | None:
     """The tree of a text with what may be missing at its end; None if that makes it no shell text, or is itself read
     as a word."""
-    root = parsed(text + end)
+    root = parse_tree(text + end)
     place = len(text.encode("utf-8", "replace")) + len(end) - len(end.lstrip())
     added = root.descendant_for_byte_range(place, place)
     return root if not root.has_error and added is not None and added.type in ENDS else None
 
 
-def parsed(text: str) -> Node:
+def parse_tree(text: str) -> Node:
     """The grammar's tree of a text as it is."""
     return PARSER.parse(text.encode("utf-8", "replace")).root_node
 
@@ -107,7 +107,7 @@ def walk(node: Node, piped: bool, may_exit: bool, commands: list[SimpleCommand])
     if kind in COMMANDS:
         command(node, kind, piped, may_exit, commands)
     elif kind == "redirected_statement":
-        redirected(node, piped, may_exit, commands)
+        attach_redirections(node, piped, may_exit, commands)
     elif kind == "pipeline":
         parts = node.named_children
         for place, part in enumerate(parts):
@@ -129,7 +129,7 @@ def and_or(node: Node, piped: bool, may_exit: bool, commands: list[SimpleCommand
         walk(part, piped and place == 0, may_exit and (either or place == len(parts) - 1), commands)
 
 
-def redirected(node: Node, piped: bool, may_exit: bool, commands: list[SimpleCommand]) -> None:
+def attach_redirections(node: Node, piped: bool, may_exit: bool, commands: list[SimpleCommand]) -> None:
     """Redirections belong to the body's only command, else to its last simple command, or stand alone for a group."""
     redirects: list[Node] = []
     bodies: list[Node] = []
@@ -138,8 +138,8 @@ def redirected(node: Node, piped: bool, may_exit: bool, commands: list[SimpleCom
     first = len(commands)
     for body in bodies:
         walk(body, piped, may_exit, commands)
-    writes = tuple(target for part in redirects for target in written(part))
-    stdin = next((text for part in redirects if (text := fed(part)) is not None), None)
+    writes = tuple(target for part in redirects for target in redirected_files(part))
+    stdin = next((text for part in redirects if (text := fed_text(part)) is not None), None)
     inside = len(commands) > first
     last_words = len(commands[-1].words) if inside else 0
     if len(bodies) == 1 and bodies[0].type == "command" and inside:
@@ -168,11 +168,11 @@ def after_heredoc(redirect: Node, may_exit: bool, commands: list[SimpleCommand])
             substitutions(child, commands)
 
 
-def written(redirect: Node) -> list[str]:
+def redirected_files(redirect: Node) -> list[str]:
     """Files that a redirection writes."""
     if redirect.type == "heredoc_redirect":
         inner = [child for child in redirect.named_children if child.type == "file_redirect"]
-        return [target for child in inner for target in written(child)]
+        return [target for child in inner for target in redirected_files(child)]
     if redirect.type != "file_redirect":
         return []
     children = redirect.children
@@ -182,16 +182,16 @@ def written(redirect: Node) -> list[str]:
     target = next((child for child in children if child.type in WORDS), None)
     if target is None or target.type == "process_substitution" or (">&" in kinds and target.type == "number"):
         return []
-    return [plain(target)]
+    return [unquote_word(target)]
 
 
-def fed(redirect: Node) -> str | None:
+def fed_text(redirect: Node) -> str | None:
     """Text that a heredoc or here-string feeds."""
     if redirect.type == "heredoc_redirect":
         bodies = [child for child in redirect.named_children if child.type == "heredoc_body"]
         return source(bodies[0]) if bodies else ""
     if redirect.type == "herestring_redirect" and redirect.named_children:
-        return plain(redirect.named_children[-1])
+        return unquote_word(redirect.named_children[-1])
     return None
 
 
@@ -210,13 +210,13 @@ def command(node: Node, kind: str, piped: bool, may_exit: bool, commands: list[S
         if child.child_count:
             substitutions(child, commands)
         if child_kind in WORDS:
-            words.append(plain(child, child_kind))
+            words.append(unquote_word(child, child_kind))
         elif child_kind == "command_name":
             inner = child.named_children
-            words.append(plain(inner[0]) if inner else source(child))
+            words.append(unquote_word(inner[0]) if inner else source(child))
         elif child_kind.endswith("_redirect"):
-            writes.extend(written(child))
-            stdin = fed(child) if stdin is None else stdin
+            writes.extend(redirected_files(child))
+            stdin = fed_text(child) if stdin is None else stdin
         elif child_kind == "variable_assignment" and words:
             words.append(source(child))
     if words or writes:
@@ -250,7 +250,7 @@ def source(node: Node) -> str:
     return (node.text or b"").decode("utf-8", "replace")
 
 
-def plain(node: Node, kind: str | None = None) -> str:
+def unquote_word(node: Node, kind: str | None = None) -> str:
     """A word with its quotes and escapes removed; expansions stay as written."""
     text = source(node)
     kind = kind or node.type
@@ -263,5 +263,5 @@ def plain(node: Node, kind: str | None = None) -> str:
     if kind == "ansi_c_string":
         return text[2:-1]
     if kind == "concatenation":
-        return "".join(plain(child) for child in node.children)
+        return "".join(unquote_word(child) for child in node.children)
     return text

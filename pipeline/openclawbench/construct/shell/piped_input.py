@@ -26,15 +26,15 @@ def fed_one_by_one(simples: Sequence[SimpleCommand], feeders: dict[str, Feeder])
     before = SimpleCommand(())
     for command in simples:
         feeder = feeders.get(before.words[0]) if before.words and not before.writes else None
-        text = written(before, feeder) if feeder and command.piped and command.stdin is None else None
+        text = written_text(before, feeder) if feeder and command.piped and command.stdin is None else None
         before = command if text is None else command._replace(stdin=text)
         yield before
 
 
-def written(simple: SimpleCommand, feeder: Feeder) -> str | None:
+def written_text(simple: SimpleCommand, feeder: Feeder) -> str | None:
     """What a command writes, where the command line says it."""
     if not feeder.decodes:
-        return literal(simple, feeder)
+        return literal_text(simple, feeder)
     if simple.stdin is None or len(simple.words) != 2 or simple.words[1] not in feeder.flags:
         return None
     try:
@@ -43,7 +43,7 @@ def written(simple: SimpleCommand, feeder: Feeder) -> str | None:
         return None
 
 
-def literal(simple: SimpleCommand, feeder: Feeder) -> str | None:
+def literal_text(simple: SimpleCommand, feeder: Feeder) -> str | None:
     """What a command writes; None where something in it is expanded, or where its format does more than join."""
     words = list(simple.words[1:])
     while words and words[0] in feeder.flags:
@@ -54,10 +54,10 @@ def literal(simple: SimpleCommand, feeder: Feeder) -> str | None:
         if words[0] not in feeder.joins:
             return None
         return "\n".join(words[1:])
-    return unescaped(" ".join(words[:1] if feeder.joins is not None else words))
+    return unescape_text(" ".join(words[:1] if feeder.joins is not None else words))
 
 
-def unescaped(text: str) -> str:
+def unescape_text(text: str) -> str:
     """Line ends and tabs that are written as escapes, made real."""
     for written, meant in LINES.items():
         text = text.replace(written, meant)

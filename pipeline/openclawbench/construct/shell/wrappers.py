@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from openclawbench.construct.shell.options import OptionReader, Options
 from openclawbench.construct.shell.parse import SimpleCommand, parse_shell
-from openclawbench.construct.shell.piped_input import unescaped
+from openclawbench.construct.shell.piped_input import unescape_text
 from openclawbench.rules.shell import Wrapper
 
 FED = "{}"  # an argument that is read from the input
@@ -41,7 +41,9 @@ class WrapperReader:
         )
 
 
-def wrapped(reader: WrapperReader, simple: SimpleCommand) -> Iterator[SimpleCommand | ShellText | UnknownText]:
+def find_wrapped_commands(
+    reader: WrapperReader, simple: SimpleCommand
+) -> Iterator[SimpleCommand | ShellText | UnknownText]:
     """The wrapped commands: shell text, or a simple command; none where the wrapper runs none."""
     arguments, wrapper = simple.words[1:], reader.wrapper
     if wrapper.after_flags:
@@ -75,7 +77,7 @@ def wrapped(reader: WrapperReader, simple: SimpleCommand) -> Iterator[SimpleComm
     elif rest:
         piped = simple.piped and not wrapper.feeds_arguments
         stdin = None if wrapper.feeds_arguments else simple.stdin
-        rest = (*rest, FED) if wrapper.feeds_arguments and not placed(wrapper, read, rest) else rest
+        rest = (*rest, FED) if wrapper.feeds_arguments and not has_placeholder(wrapper, read, rest) else rest
         yield SimpleCommand(rest, piped, stdin, (), simple.may_exit)
 
 
@@ -87,7 +89,7 @@ def fed_program(wrapper: Wrapper, simple: SimpleCommand) -> Iterator[ShellText |
         yield UnknownText()
 
 
-def placed(wrapper: Wrapper, read: Options, rest: Sequence[str]) -> bool:
+def has_placeholder(wrapper: Wrapper, read: Options, rest: Sequence[str]) -> bool:
     """True if a mark among the arguments says where what is read from the input stands, not behind them."""
     marked = any(FED in word for word in rest)
     return marked or any(place_flag in read.flags for place_flag in wrapper.place_flags)
@@ -108,8 +110,8 @@ def run_inside(pattern: str, arguments: Sequence[str]) -> Iterator[SimpleCommand
         groups = hit.groupdict()
         text = next(value for name, value in groups.items() if value is not None and name != "fed")
         fed = groups.get("fed")
-        stdin = None if fed is None else unescaped(fed)
-        for command in remote_text((unescaped(text),), SimpleCommand((), stdin=stdin)):
+        stdin = None if fed is None else unescape_text(fed)
+        for command in remote_text((unescape_text(text),), SimpleCommand((), stdin=stdin)):
             yield command._replace(piped=True) if isinstance(command, SimpleCommand) else command
 
 

@@ -19,7 +19,7 @@ STYLES = ("-", "--", ":", "-.")  # of lines, after all colours are used
 
 
 def ranking(rows: Sequence[Row]) -> Draw | None:
-    """F1 of each detector with its interval; null where none is defined."""
+    """F1 of each detector with its interval; None where none is defined."""
     rated = [row for row in rows if row["f1_low"] is not None]
     if not rated:
         return None
@@ -97,7 +97,7 @@ def curves(cards: Sequence[Card]) -> Draw:
 
 
 def reliability(cards: Sequence[Card]) -> Draw | None:
-    """The share of anomalous trajectories against the stated score; null without probabilities."""
+    """The share of anomalous trajectories against the stated score; None without probabilities."""
     if not cards:
         return None
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from openclawbench.detect.score.comparison import Pair
-from openclawbench.detect.score.measures import BY_LABEL, WIDTH, Convention, cells, measures
+from openclawbench.detect.score.measures import BY_LABEL, WIDTH, Convention, compute_measures, matrix_cells
 from openclawbench.detect.settings import ScoreRules
 from openclawbench.reports.corrected_gap import percentile_interval
 from openclawbench.reports.measures import NO_INTERVAL, Interval, rounded
@@ -47,7 +47,7 @@ def drawn_matrices(pairs: Sequence[Pair], rules: ScoreRules) -> "NDArray[Any] | 
     tasks = [pair.item.task for pair in pairs]
     if len(set(tasks)) < 2:
         return None
-    places = cells(pairs)
+    places = matrix_cells(pairs)
     values = np.zeros((len(pairs), WIDTH * WIDTH))
     values[np.arange(len(pairs)), places[:, 0] * WIDTH + places[:, 1]] = 1
     return drawn_sums(values, tasks, rules).reshape(-1, WIDTH, WIDTH)
@@ -59,9 +59,9 @@ def measure_intervals(
     """Each measure with its interval. Without draws (a single task) there is no interval."""
     import numpy as np
 
-    values = measures(matrix, convention)
+    values = compute_measures(matrix, convention)
     by_label = np.array([float(values[name]) for name in BY_LABEL.values()])
-    draws = None if drawn is None else measures(drawn, convention, by_label)
+    draws = None if drawn is None else compute_measures(drawn, convention, by_label)
     return {
         name: with_interval(value, None if draws is None else draws[name], rules.confidence)
         for name, value in values.items()

@@ -4,7 +4,7 @@ other."""
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from openclawbench.detect.labels import Item, LabelSet
+from openclawbench.detect.labels import LabelledTrajectory, LabelSet
 from openclawbench.detect.predictions import PredictionsFile, is_anomalous, most_probable
 from openclawbench.detect.score.bootstrap import drawn_matrices, measure_intervals
 from openclawbench.detect.score.comparison import NAMED, Comparison, Pair, compare_with
@@ -16,7 +16,7 @@ from openclawbench.detect.score.measures import (
     UNREADABLE,
     Convention,
     binary_counts,
-    confusion,
+    confusion_matrix,
 )
 from openclawbench.detect.score.probabilities import probability_scores
 from openclawbench.detect.settings import LABELS, DetectRules, ScoreRules
@@ -35,8 +35,8 @@ def score_card(
     file: PredictionsFile,
     digests: Mapping[Key, str],
     rules: DetectRules,
-    human: Mapping[Key, Item] | None = None,
-    silver: Mapping[Key, Item] | None = None,
+    human: Mapping[Key, LabelledTrajectory] | None = None,
+    silver: Mapping[Key, LabelledTrajectory] | None = None,
 ) -> dict[str, Any]:
     """Everything about one predictions file on one side, as JSON can hold it. Intervals are {value, low, high}.
 
@@ -110,7 +110,7 @@ def fault_lines(file: PredictionsFile) -> dict[str, list[str]]:
 
 def scores(pairs: Sequence[Pair], rules: ScoreRules) -> dict[str, Any]:
     """The scores of some pairs."""
-    matrix, drawn = confusion(pairs), drawn_matrices(pairs, rules)
+    matrix, drawn = confusion_matrix(pairs), drawn_matrices(pairs, rules)
     conventions = {
         name: {
             **{count: int(value) for count, value in binary_counts(matrix, name).items()},
@@ -177,7 +177,7 @@ def groups(pairs: Sequence[Pair], group: Callable[[Pair], str], rules: ScoreRule
 
 def group_row(pairs: Sequence[Pair], rules: ScoreRules) -> dict[str, Any]:
     """Headline measures of some pairs."""
-    matrix = confusion(pairs)
+    matrix = confusion_matrix(pairs)
     estimates = measure_intervals(matrix, drawn_matrices(pairs, rules), HEADLINE, rules)
     counts = {count: int(value) for count, value in binary_counts(matrix, HEADLINE).items()}
     anomalous = sum(pair.item.is_anomalous for pair in pairs)
@@ -192,9 +192,9 @@ def group_row(pairs: Sequence[Pair], rules: ScoreRules) -> dict[str, Any]:
 
 
 def human_part(
-    human: Mapping[Key, Item], file: PredictionsFile, digests: Mapping[Key, str], rules: DetectRules
+    human: Mapping[Key, LabelledTrajectory], file: PredictionsFile, digests: Mapping[Key, str], rules: DetectRules
 ) -> dict[str, Any] | None:
-    """The scores against people's verdicts, apart from those against silver (paper T40, F.6); null without a prediction
+    """The scores against people's verdicts, apart from those against silver (paper T40, F.6); None without a prediction
     on a trajectory with a verdict. No threshold is chosen here."""
     own = PredictionsFile(file.path, rows={key: row for key, row in file.rows.items() if key in human})
     compared = compare_with(human, own, digests)
@@ -214,7 +214,7 @@ def compare_detectors(
     """McNemar's exact test between each two files: who is right (anomalous or normal) on the trajectories of both."""
     right = [right_answers(compare_with(labels.by_key, file, digests)) for file in files]
     return [
-        {"first": files[first].name, "second": files[other].name, **mcnemar(*numbered(right[first], right[other]))}
+        {"first": files[first].name, "second": files[other].name, **mcnemar(*number_keys(right[first], right[other]))}
         for first in range(len(files))
         for other in range(first + 1, len(files))
     ]
@@ -225,7 +225,7 @@ def right_answers(compared: Comparison) -> dict[Key, bool]:
     return {pair.item.key: is_anomalous(pair.row.label) == pair.item.is_anomalous for pair in compared.pairs}
 
 
-def numbered(first: Mapping[Key, bool], second: Mapping[Key, bool]) -> tuple[dict[int, bool], dict[int, bool]]:
+def number_keys(first: Mapping[Key, bool], second: Mapping[Key, bool]) -> tuple[dict[int, bool], dict[int, bool]]:
     """The same with numbers in place of keys."""
     numbers = {key: number for number, key in enumerate(sorted(first.keys() | second.keys()))}
     return {numbers[key]: value for key, value in first.items()}, {numbers[key]: value for key, value in second.items()}

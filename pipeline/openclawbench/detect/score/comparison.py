@@ -4,7 +4,7 @@ from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from openclawbench.detect.labels import Item, released_records
+from openclawbench.detect.labels import LabelledTrajectory, released_records
 from openclawbench.detect.packet import trajectory_digest
 from openclawbench.detect.predictions import PredictionsFile
 from openclawbench.records.detection.prediction import Prediction
@@ -18,7 +18,7 @@ NAMED = 5  # keys that are named of each kind
 class Pair:
     """A label and the prediction of the same trajectory."""
 
-    item: Item
+    item: LabelledTrajectory
     row: Prediction
 
 
@@ -48,7 +48,10 @@ class Comparison:
 
 
 def compare_with(
-    items: Mapping[Key, Item], file: PredictionsFile, digests: Mapping[Key, str], beside: Container[Key] = ()
+    items: Mapping[Key, LabelledTrajectory],
+    file: PredictionsFile,
+    digests: Mapping[Key, str],
+    beside: Container[Key] = (),
 ) -> Comparison:
     """The comparison of a predictions file. `digests`: trajectory_sha256 of the release's trajectories; a key without
     one is not checked. `beside`: keys that are predicted for another comparison, and are not a fault here."""

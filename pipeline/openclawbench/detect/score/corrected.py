@@ -12,11 +12,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from openclawbench.detect.labels import Item
+from openclawbench.detect.labels import LabelledTrajectory
 from openclawbench.detect.predictions import PredictionsFile, is_anomalous
 from openclawbench.detect.score.bootstrap import drawn_sums, with_interval
 from openclawbench.detect.score.comparison import Pair, compare_with
-from openclawbench.detect.score.measures import BINARY, rates
+from openclawbench.detect.score.measures import BINARY, binary_rates
 from openclawbench.detect.settings import ScoreRules
 from openclawbench.release.record_key import Key
 from openclawbench.reports.corrected_gap import FEW_VERDICTS, JEFFREYS, observed_share, stratum_name
@@ -41,13 +41,13 @@ class Verdicts:
 
 def corrected_scores(
     pairs: Sequence[Pair],
-    silver: Mapping[Key, Item],
-    human: Mapping[Key, Item],
+    silver: Mapping[Key, LabelledTrajectory],
+    human: Mapping[Key, LabelledTrajectory],
     file: PredictionsFile,
     rules: ScoreRules,
     digests: Mapping[Key, str] | None = None,
 ) -> dict[str, Any] | None:
-    """Binary measures against what people would say, with intervals over tasks and verdicts; null without a verdict.
+    """Binary measures against what people would say, with intervals over tasks and verdicts; None without a verdict.
 
     `pairs`: the scored trajectories with silver labels. An answer that could not be read counts as wrong, whatever the
     truth is, as in the headline. `silver`, `human`: labels of the trajectories under review. `digests`: as in
@@ -62,7 +62,7 @@ def corrected_scores(
     cells = sorted(set(by_pair))
     own = [verdicts.get(cell, Verdicts()) for cell in cells]
     used = [
-        own_verdicts if own_verdicts.settled else pooled(cell, verdicts)
+        own_verdicts if own_verdicts.settled else pool_verdicts(cell, verdicts)
         for cell, own_verdicts in zip(cells, own, strict=True)
     ]
     generator = np.random.default_rng(rules.seed)
@@ -77,7 +77,8 @@ def corrected_scores(
     drawn_sizes = drawn_sums(membership, tasks, wanted) if len(set(tasks)) > 1 else np.tile(sizes, (wanted.draws, 1))
     stated = np.array([says for _, _, says in cells])
     values, draws = (
-        rates(expected_counts(size, share, stated)) for size, share in ((sizes, shares), (drawn_sizes, drawn_shares))
+        binary_rates(expected_counts(size, share, stated))
+        for size, share in ((sizes, shares), (drawn_sizes, drawn_shares))
     )
     return {
         "verdicts": sum(tally.settled for tally in verdicts.values()),
@@ -98,7 +99,7 @@ def corrected_scores(
     }
 
 
-def counted_verdicts(human: Mapping[Key, Item], reviewed: Sequence[Pair]) -> dict[Cell, Verdicts]:
+def counted_verdicts(human: Mapping[Key, LabelledTrajectory], reviewed: Sequence[Pair]) -> dict[Cell, Verdicts]:
     """Stratum -> verdicts on reviewed trajectories, for which `reviewed` has silver label and prediction."""
     anomalous, normal = Counter[Cell](), Counter[Cell]()
     for pair in reviewed:
@@ -114,7 +115,7 @@ def cell_of(pair: Pair) -> Cell:
     return pair.item.slice_label or NO_SLICE, pair.item.is_anomalous, says
 
 
-def pooled(cell: Cell, verdicts: Mapping[Cell, Verdicts]) -> Verdicts:
+def pool_verdicts(cell: Cell, verdicts: Mapping[Cell, Verdicts]) -> Verdicts:
     """The verdicts of a slice and silver label, whatever the detector says."""
     return total(counted for other, counted in verdicts.items() if other[:2] == cell[:2])
 

@@ -10,7 +10,7 @@ from openclawbench.base.terminal import pluralize
 from openclawbench.detect.labels import (
     EACH_HELD_OUT,
     HUMAN_POOL,
-    Choice,
+    LabelSelection,
     LabelSet,
     human_items,
     read_items,
@@ -74,20 +74,20 @@ def name_apart(files: Sequence[PredictionsFile]) -> None:
                 file.shown = f"{file.detector} ({name_of(file.path)})"
 
 
-def choice_of(files: Sequence[PredictionsFile], pool: str | None, cut: str | None, side: str | None) -> Choice:
+def choice_of(files: Sequence[PredictionsFile], pool: str | None, cut: str | None, side: str | None) -> LabelSelection:
     """The labels to score against: as stated, else those that the files were made for, by their provenance. Raises
     UsageError where these differ."""
     made_for = {made_for_of(file.provenance) for file in files if file.provenance}
     if None in (pool, cut, side) and len(made_for) > 1:
-        choices = "; ".join(sorted(Choice(*parts).sentence for parts in made_for))
+        choices = "; ".join(sorted(LabelSelection(*parts).sentence for parts in made_for))
         raise UsageError(f"the files were made for different labels ({choices}). Name --pool, --cut and --side.")
-    defaults = next(iter(made_for)) if made_for else (Choice.pool, Choice.cut, Choice.side)
-    return Choice(pool or defaults[0], cut or defaults[1], side or defaults[2])
+    defaults = next(iter(made_for)) if made_for else (LabelSelection.pool, LabelSelection.cut, LabelSelection.side)
+    return LabelSelection(pool or defaults[0], cut or defaults[1], side or defaults[2])
 
 
 def made_for_of(provenance: PredictionProvenance) -> tuple[str, str, str]:
     """Pool, cut and side that a file was made for. The human pool has no sides: its cut says what was fitted."""
-    cut = Choice.cut if provenance.pool == HUMAN_POOL else provenance.cut
+    cut = LabelSelection.cut if provenance.pool == HUMAN_POOL else provenance.cut
     return provenance.pool, cut, provenance.side
 
 
@@ -111,7 +111,7 @@ def probability_notes(file: PredictionsFile) -> Iterator[str]:
         )
 
 
-def notes(file: PredictionsFile, choice: Choice, release: str) -> Iterator[str]:
+def notes(file: PredictionsFile, choice: LabelSelection, release: str) -> Iterator[str]:
     """What a reader has to know of a file with provenance before its numbers; in words of ours alone."""
     yield from probability_notes(file)
     provenance = file.provenance

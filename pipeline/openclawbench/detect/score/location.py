@@ -10,7 +10,7 @@ from openclawbench.detect.settings import ScoreRules
 
 
 def location_scores(pairs: Sequence[Pair], rules: ScoreRules) -> dict[str, Any] | None:
-    """Onset and span scores; null where no trajectory that the detector calls anomalous has an onset or a span.
+    """Onset and span scores; None where no trajectory that the detector calls anomalous has an onset or a span.
     `of_all`: over every anomalous trajectory that has the annotation, a missed one or a missing onset counts as wrong;
     `of_found`: over those that the detector also calls anomalous."""
     if not any(pair.row.onset is not None or pair.row.span is not None for pair in called_anomalous(pairs)):
@@ -54,7 +54,7 @@ def span_part(pairs: Sequence[Pair], rules: ScoreRules) -> dict[str, Any]:
 
 
 def onset_distance(pair: Pair) -> int | None:
-    """Steps between the predicted onset and the annotated one; null where the detector sees no anomaly or names no
+    """Steps between the predicted onset and the annotated one; None where the detector sees no anomaly or names no
     onset."""
     if pair.row.onset is None or pair.item.onset is None or not is_anomalous(pair.row.label):
         return None

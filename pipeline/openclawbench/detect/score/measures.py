@@ -27,7 +27,7 @@ BY_LABEL = {label: f"f1_{label}" for label in LABELS}
 MEASURES = (*BINARY, "macro_f1", *BY_LABEL.values())
 
 
-def cells(pairs: Sequence[Pair]) -> "NDArray[Any]":
+def matrix_cells(pairs: Sequence[Pair]) -> "NDArray[Any]":
     """(row, column) of each pair."""
     import numpy as np
 
@@ -39,12 +39,12 @@ def cells(pairs: Sequence[Pair]) -> "NDArray[Any]":
     return np.array(places, dtype=np.int64).reshape(-1, 2)
 
 
-def confusion(pairs: Sequence[Pair]) -> "NDArray[Any]":
+def confusion_matrix(pairs: Sequence[Pair]) -> "NDArray[Any]":
     """The matrix of the pairs: 7 x 7 counts."""
     import numpy as np
 
     matrix = np.zeros((WIDTH, WIDTH), dtype=np.int64)
-    np.add.at(matrix, tuple(cells(pairs).T), 1)
+    np.add.at(matrix, tuple(matrix_cells(pairs).T), 1)
     return matrix
 
 
@@ -63,8 +63,8 @@ def binary_counts(matrices: "NDArray[Any]", convention: Convention) -> "dict[str
     return counts
 
 
-def rates(counts: "dict[str, NDArray[Any]]") -> "dict[str, NDArray[Any]]":
-    """The binary measures of F.8, with counts that may be no whole numbers. F1 is NaN where there is no anomaly."""
+def binary_rates(counts: "dict[str, NDArray[Any]]") -> "dict[str, NDArray[Any]]":
+    """The binary measures of F.8, from counts that may be fractions. F1 is NaN if there is no anomaly."""
     import numpy as np
 
     tp, fp, fn, tn = (np.asarray(counts[name], dtype=float) for name in ("tp", "fp", "fn", "tn"))
@@ -80,12 +80,12 @@ def rates(counts: "dict[str, NDArray[Any]]") -> "dict[str, NDArray[Any]]":
         }
 
 
-def measures(
+def compute_measures(
     matrices: "NDArray[Any]", convention: Convention = "wrong", absent: "NDArray[Any] | None" = None
 ) -> "dict[str, NDArray[Any]]":
-    """MEASURES of matrices (…, 7, 7). Macro F1 is the mean over the labels that occur among the true ones, and is not
-    defined where only one does. `absent`: the F1 of each label that takes part where it does not occur, so that a
-    draw of a bootstrap without a rare label is a mean over the same labels as the value."""
+    """MEASURES of matrices (…, 7, 7). Macro F1 is the mean over the true labels; it is NaN if there is only one.
+    `absent`: F1 to use for a label that does not occur in a matrix (NaN: leave the label out), so that a bootstrap
+    draw without a rare label averages over the same labels as the full sample."""
     import numpy as np
 
     matrices = np.asarray(matrices, dtype=float)
@@ -96,9 +96,9 @@ def measures(
     hits = np.diagonal(read, axis1=-2, axis2=-1)
     with np.errstate(invalid="ignore", divide="ignore"):
         by_label = np.where(true > 0, 2 * hits / (true + predicted), np.nan)
-    taking_part = by_label if absent is None else np.where(np.isnan(by_label), absent, by_label)
-    number = (~np.isnan(taking_part)).sum(axis=-1)
+    averaged = by_label if absent is None else np.where(np.isnan(by_label), absent, by_label)
+    number = (~np.isnan(averaged)).sum(axis=-1)
     with np.errstate(invalid="ignore", divide="ignore"):
-        macro = np.where(number > 1, np.nansum(taking_part, axis=-1) / number, np.nan)
-    values = {**rates(binary_counts(matrices, convention)), "macro_f1": macro}
+        macro = np.where(number > 1, np.nansum(averaged, axis=-1) / number, np.nan)
+    values = {**binary_rates(binary_counts(matrices, convention)), "macro_f1": macro}
     return values | {name: by_label[..., place] for place, name in enumerate(BY_LABEL.values())}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from openclawbench.detect.predictions import anomaly_score
 from openclawbench.detect.score.bootstrap import mean_interval
 from openclawbench.detect.score.comparison import Pair
-from openclawbench.detect.score.measures import rates
+from openclawbench.detect.score.measures import binary_rates
 from openclawbench.detect.settings import LABELS, ScoreRules
 from openclawbench.reports.measures import rounded
 
@@ -19,7 +19,7 @@ MOST_POINTS = 200  # of a curve
 
 
 def probability_scores(pairs: Sequence[Pair], rules: ScoreRules) -> dict[str, Any] | None:
-    """Sweep, curves, areas, Brier scores and calibration; null without probabilities."""
+    """Sweep, curves, areas, Brier scores and calibration; None without probabilities."""
     import numpy as np
 
     rated = [pair for pair in pairs if pair.row.probabilities is not None]
@@ -55,7 +55,7 @@ def sweep_row(scores: "NDArray[Any]", truth: "NDArray[Any]", threshold: float) -
         "fn": (~flagged & truth).sum(),
         "tn": (~flagged & ~truth).sum(),
     }
-    rounded_rates = {name: rounded(value) for name, value in rates(counts).items()}
+    rounded_rates = {name: rounded(value) for name, value in binary_rates(counts).items()}
     return {"threshold": threshold, **{name: int(count) for name, count in counts.items()}, **rounded_rates}
 
 
@@ -70,12 +70,12 @@ def curves(scores: "NDArray[Any]", truth: "NDArray[Any]") -> dict[str, Any]:
     return {
         "average_precision": rounded(average_precision_score(truth, scores)),
         "roc_auc": rounded(roc_auc_score(truth, scores)),
-        "pr_curve": thinned("recall", recall, "precision", precision),
-        "roc_curve": thinned("false_alarm_rate", false_alarms, "recall", hits),
+        "pr_curve": thin_curve("recall", recall, "precision", precision),
+        "roc_curve": thin_curve("false_alarm_rate", false_alarms, "recall", hits),
     }
 
 
-def thinned(x: str, xs: "NDArray[Any]", y: str, ys: "NDArray[Any]") -> list[dict[str, float | None]]:
+def thin_curve(x: str, xs: "NDArray[Any]", y: str, ys: "NDArray[Any]") -> list[dict[str, float | None]]:
     """Points of a curve, at most MOST_POINTS, the first and the last always."""
     import numpy as np
 
@@ -124,7 +124,7 @@ def six_way_brier(rated: Sequence[Pair], rules: ScoreRules) -> dict[str, float |
 
 
 def outside_mass(rated: Sequence[Pair]) -> dict[str, Any] | None:
-    """How much probability lay outside the six symbols before scaling: mean and largest; null where it is not known."""
+    """How much probability lay outside the six symbols before scaling: mean and largest; None where it is not known."""
     masses = [pair.row.probability_mass for pair in rated if pair.row.probability_mass is not None]
     if not masses:
         return None

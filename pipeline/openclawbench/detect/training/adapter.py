@@ -95,7 +95,7 @@ def save_adapter(run: TrainingRun, values: dict[str, Any], chosen: Path) -> Adap
     return record
 
 
-def finished(folder: Path) -> AdapterProvenance | None:
+def read_finished_adapter(folder: Path) -> AdapterProvenance | None:
     """The provenance of the adapter, if it is there. Raises UnreadableInput if a file is not the one that was saved."""
     path = folder / ADAPTER / PROVENANCE_FILE
     if not path.is_file():

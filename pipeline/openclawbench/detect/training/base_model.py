@@ -58,7 +58,7 @@ def find_base(name: str, may_download: bool) -> Path:
     folder = Path(name)
     if folder.is_dir():
         if not (folder / "config.json").is_file():
-            raise UnreadableInput(f"{folder}: has no config.json, so it is no model. Name the folder of a model.")
+            raise UnreadableInput(f"{folder}: has no config.json, so it is not a model. Name the folder of a model.")
         return folder
     if folder.is_absolute() or name.startswith(".") or name.count("/") != 1:
         raise UnreadableInput(f"--model {name}: there is no such folder. Name the folder of a model, or OWNER/NAME.")

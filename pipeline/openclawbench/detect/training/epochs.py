@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from hashlib import sha256
 from math import floor
 
-from openclawbench.detect.labels import Item
+from openclawbench.detect.labels import LabelledTrajectory
 from openclawbench.detect.settings import NORMAL
 from openclawbench.errors import UsageError
 from openclawbench.release.record_key import Key
@@ -55,7 +55,7 @@ def require_anomalous(draws: EpochDraws, where: str) -> None:
         )
 
 
-def is_validation(item: Item, share: float, seed: int) -> bool:
+def is_validation(item: LabelledTrajectory, share: float, seed: int) -> bool:
     """True for the part of a train side that is set aside to choose a checkpoint: a share of the tasks."""
     number = int.from_bytes(sha256(f"{seed}\0validation\0{item.task}".encode()).digest()[:4])
     return number < share * BUCKETS

@@ -59,7 +59,7 @@ def export_rows(
     refuse_human(labels.choice.pool)
     require_items(labels)
     side = labels.choice.side
-    open_folder(folder)
+    prepare_export_folder(folder)
     rows_made, counter = RowsMade(), measure_of(options, recipe, rules)
     data = folder / f"{side}.jsonl"
     write_atomic(data, data_lines(labels, options, recipe, rules, counter, rows_made))
@@ -136,15 +136,15 @@ def manifest_of(
     }
 
 
-def open_folder(folder: Path) -> None:
-    """A folder for an export: a new one, or one with a former export, which is no longer whole from here on. Raises
-    UsageError for one with other files."""
+def prepare_export_folder(folder: Path) -> None:
+    """Prepare the folder of an export. Removes the files of an earlier export; raises UsageError if there are
+    others."""
     if folder.exists() and not folder.is_dir():
-        raise UsageError(f"{folder}: is a file. Name a folder for the training rows.")
+        raise UsageError(f"{folder}: this is a file. Name a folder for the training rows.")
     export_files = {"train.jsonl", "test.jsonl", ROWS_FILE, EPOCHS_FILE, MANIFEST_FILE}
     there = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
     if others := sorted(there - export_files):
-        raise UsageError(f"{folder}: holds {others[0]}, which is no training row. Name a new folder.")
+        raise UsageError(f"{folder}: holds {others[0]}, which is not a file of training rows. Name a new folder.")
     folder.mkdir(parents=True, exist_ok=True)
     for name in (MANIFEST_FILE, *sorted(export_files & there)):
         (folder / name).unlink(missing_ok=True)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from openclawbench.base.canonical_json import canonical_json, sha256_text
-from openclawbench.detect.labels import EACH_HELD_OUT, Choice, LabelSet, held_out_models, read_labels
+from openclawbench.detect.labels import EACH_HELD_OUT, LabelSelection, LabelSet, held_out_models, read_labels
 from openclawbench.detect.predictions import read_predictions, write_predictions
 from openclawbench.detect.training.plan import TrainingRun
 from openclawbench.detect.training.rows import refuse_human
@@ -22,7 +22,10 @@ def held_out_sides(root: Path, pool: str) -> Iterator[tuple[LabelSet, LabelSet]]
     an empty one."""
     refuse_human(pool)
     for model in held_out_models(root, pool):
-        yield read_labels(root, Choice(pool, model, "train")), read_labels(root, Choice(pool, model, "test"))
+        yield (
+            read_labels(root, LabelSelection(pool, model, "train")),
+            read_labels(root, LabelSelection(pool, model, "test")),
+        )
 
 
 def train_each(runs: Sequence[TrainingRun], folder: Path, report: Report) -> list[TrainingResult]:

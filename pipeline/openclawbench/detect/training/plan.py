@@ -24,7 +24,7 @@ PLAN_FILE, ROWS_FILE = "training.json", "rows.jsonl"
 
 @dataclass(frozen=True)
 class TrainingRun:
-    """What is trained. `train`, `test`: the sides. `recipe_path`: the recipe's file, null for the program's own."""
+    """What is trained. `train`, `test`: the sides. `recipe_path`: the recipe's file, None for the program's own."""
 
     train: LabelSet
     test: LabelSet

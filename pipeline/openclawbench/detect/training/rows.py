@@ -7,7 +7,7 @@ from statistics import median_low
 from typing import Any
 
 from openclawbench.base.canonical_json import canonical_bytes
-from openclawbench.detect.labels import HUMAN_POOL, Item, LabelSet, released_records
+from openclawbench.detect.labels import HUMAN_POOL, LabelledTrajectory, LabelSet, released_records
 from openclawbench.detect.packet import detector_messages, detector_packet
 from openclawbench.detect.settings import LABELS, DetectRules
 from openclawbench.detect.training.recipe import Recipe
@@ -27,7 +27,7 @@ Measure = Callable[[DetectorPacket], int]  # tokens of a row without its label
 class Fitted:
     """A packet that fits, with the tokens of the whole row, the label's included."""
 
-    item: Item
+    item: LabelledTrajectory
     packet: DetectorPacket
     tokens: int
 
@@ -99,8 +99,10 @@ def fitted_rows(
         yield fitted
 
 
-def fit(record: Mapping[str, Any], item: Item, rules: DetectRules, measure: Measure, max_tokens: int) -> Fitted | None:
-    """The longest packet, by the rules of detect.toml, that fits; null if none does."""
+def fit(
+    record: Mapping[str, Any], item: LabelledTrajectory, rules: DetectRules, measure: Measure, max_tokens: int
+) -> Fitted | None:
+    """The longest packet, by the rules of detect.toml, that fits; None if none does."""
     limit = rules.packet.max_tokens
     for _ in range(TRIES):
         packet = detector_packet(record, rules.packet.model_copy(update={"max_tokens": limit}))

@@ -20,8 +20,8 @@ from openclawbench.detect.training.adapter import (
     ADAPTER,
     WEIGHTS,
     best_phase,
-    finished,
     provenance_values,
+    read_finished_adapter,
     save_adapter,
 )
 from openclawbench.detect.training.encode import Encoder
@@ -48,7 +48,7 @@ Report = Callable[[str], None]
 
 @dataclass(frozen=True)
 class TrainingResult:
-    """The result of a training. `predictions`: null for a test side without a trajectory, and in a process that does
+    """The result of a training. `predictions`: None for a test side without a trajectory, and in a process that does
     not write."""
 
     adapter: AdapterProvenance
@@ -82,7 +82,7 @@ def train_adapter(run: TrainingRun, report: Report) -> TrainedAdapter:
     done = None
     if is_main_process():
         open_folder(run, plan, prepared)
-        done = finished(run.folder)
+        done = read_finished_adapter(run.folder)
     report(prepared.sentence(run.recipe))
     if done is None:
         done = train_phases(run, prepared, encoder, base, tokenizer, plan, report)
@@ -90,7 +90,7 @@ def train_adapter(run: TrainingRun, report: Report) -> TrainedAdapter:
 
 
 def predict_with(learned: TrainedAdapter, report: Report) -> PredictionProvenance | None:
-    """Predict the test side with a saved adapter; null for one without a trajectory, and where nothing is written."""
+    """Predict the test side with a saved adapter; None for one without a trajectory, and where nothing is written."""
     if not is_main_process() or not learned.run.test.items:
         return None
     return predict_test(learned.run, learned.encoder, learned.base, learned.adapter, report)

@@ -90,11 +90,13 @@ def check_labels(labels: Any, input_ids: Any) -> int:
 
 
 def check_loss(loss: float, is_first: bool) -> None:
-    """Raises TrainingRefused for a loss that is no number, and for none at the beginning, when nothing is known yet."""
+    """Raises TrainingRefused for a loss that is not finite, and for a first loss of zero."""
     if not math.isfinite(loss):
-        raise TrainingRefused(f"the loss is {loss}: the model no longer learns. Lower the learning rate, or use fp32.")
+        raise TrainingRefused(f"the loss is {loss}: training has diverged. Lower the learning rate, or use fp32.")
     if is_first and loss == 0:
-        raise TrainingRefused("the loss of the first batch is zero: nothing is learned. Check rows and base model.")
+        raise TrainingRefused(
+            "the loss of the first batch is zero: nothing can be learned. Check the rows and the base model."
+        )
 
 
 def check_gradient(model: Any) -> None:
@@ -129,7 +131,7 @@ class PhaseEnd:
     chosen_step: int
     validation_loss: float | None
     last_loss: float
-    label_tokens: int | None  # learned here; null where a part was learned before
+    label_tokens: int | None  # learned here; None where a part was learned before
     log: list[dict[str, Any]]
 
 

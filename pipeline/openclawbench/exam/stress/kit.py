@@ -46,7 +46,7 @@ def run_kit(
     return card
 
 
-def prepared(exam: Exam, variant: Variant) -> tuple[Path, Paper]:
+def prepare_variant(exam: Exam, variant: Variant) -> tuple[Path, Paper]:
     """The folder of a variant and its paper, written."""
     folder = exam.folder / FOLDER / variant.name
     return folder, exam.prepare(variant.alteration, folder)
@@ -56,7 +56,7 @@ def answers_to(
     exam: Exam, variant: Variant, flags: Mapping[str, Any], progress: Progress, replace_judge: ReplaceJudge
 ) -> list[Answer]:
     """A judge's answers to a variant."""
-    folder, paper = prepared(exam, variant)
+    folder, paper = prepare_variant(exam, variant)
 
     def altered(judge: Judge | None) -> Judge | None:
         replaced = replace_judge(judge)
@@ -92,7 +92,7 @@ def price_kit(
     """What each variant would still ask, by its name. Nothing is sent."""
     estimates = {}
     for variant in variants:
-        folder, _ = prepared(exam, variant)
+        folder, _ = prepare_variant(exam, variant)
         data, chosen = exam.settings({**flags, **variant.settings}, folder)
         estimates[variant.name] = dry_run(data, chosen, STOP_AFTER, progress, 1)
     return estimates

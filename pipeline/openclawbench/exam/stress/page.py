@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from openclawbench.exam.result_page import SHARE_COLUMNS, drawn, share_row
+from openclawbench.exam.result_page import SHARE_COLUMNS, draw_picture, share_row
 from openclawbench.exam.stress.variants import REPEAT
 from openclawbench.records.certificate import JudgeCertificate
 from openclawbench.reports.section import Report, Section
@@ -63,7 +63,7 @@ def flip_section(variants: Mapping[str, Any]) -> Section:
         },
         rows=rows,
         prose=frozenset({"about"}),
-        plot=drawn(rows, "variant", "Sessions whose label flips, with intervals of 95 %"),
+        plot=draw_picture(rows, "variant", "Sessions whose label flips, with intervals of 95 %"),
     )
 
 

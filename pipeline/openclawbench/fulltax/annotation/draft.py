@@ -55,7 +55,7 @@ class Draft:
 
 
 def as_json(value: Any) -> str | None:
-    """JSON text of a field's value; null stays null."""
+    """JSON text of a field's value; None stays None."""
     if value is None:
         return None
     return json.dumps([item.model_dump() for item in value] if isinstance(value, list) else value, ensure_ascii=False)

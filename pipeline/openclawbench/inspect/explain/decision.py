@@ -55,11 +55,11 @@ def decision(tables: "TrajectoryTables", annotation_pass: int, judge: Judge) -> 
         "judge_model": judge.model,
         "label": label(annotations[0] if annotations else None),
         **{name: provenance.get(name) for name in PAID},
-        "stages": {stage: asked(tables, stage, annotation_pass, judge) for stage in TABLES},
+        "stages": {stage: describe_stage(tables, stage, annotation_pass, judge) for stage in TABLES},
     }
 
 
-def asked(tables: "TrajectoryTables", stage: str, annotation_pass: int, judge: Judge) -> Row | None:
+def describe_stage(tables: "TrajectoryTables", stage: str, annotation_pass: int, judge: Judge) -> Row | None:
     """The request of a stage, its answer, the parsed decision, and the calls in the ledger."""
     request, answer, reading = (rows(tables, record, annotation_pass) for record in TABLES[stage])
     if not request:

@@ -70,7 +70,8 @@ class TrajectoryTables:
 
     @cached_property
     def first(self) -> dict[str, int | None]:
-        """First step with a side effect, and first that gives evidence (T12's early side effect)."""
+        """Number of the first step with a side effect, and of the first that gives evidence (early side effect of
+        T12)."""
         table = from_records(self.rows(AlignedDescriptor), AlignedDescriptor)
         rules = self.risk_rules
         named = {"side_effect": rules.side_effect, "evidence": rules.evidence}

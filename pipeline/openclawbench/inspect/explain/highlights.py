@@ -9,7 +9,7 @@ from tree_sitter import Node
 
 from openclawbench.construct.describe.arguments import NAMED
 from openclawbench.construct.shell.classify import FOLDER, VERSION
-from openclawbench.construct.shell.parse import COMMANDS, WORDS, plain, tree
+from openclawbench.construct.shell.parse import COMMANDS, WORDS, tree, unquote_word
 from openclawbench.construct.shell.wrappers import FED
 from openclawbench.inspect.explain.highlights_text import Placed, arguments, from_quotes, placed_text
 from openclawbench.rules.describe import DescribeRules
@@ -84,7 +84,7 @@ def target_patterns() -> list[re.Pattern[str]]:
 
 def target_place(action_text: str, target: str, parts: list[Part]) -> Span | None:
     """The span of the argument that is a target: in the command whose part names it, else the value of the field that
-    rules read it from; null if it is written in another way. Offsets are code points of action_text."""
+    rules read it from; None if it is written in another way. Offsets are code points of action_text."""
     values = list(arguments(placed_text(action_text)))
     names, _ = argument_names()
     texts = command_texts(values)
@@ -99,7 +99,7 @@ def target_place(action_text: str, target: str, parts: list[Part]) -> Span | Non
 
 
 def command_place(action_text: str, shown: str) -> Span | None:
-    """The span of the simple command or redirection that a part shows; null if it is written in another way."""
+    """The span of the simple command or redirection that a part shows; None if it is written in another way."""
     texts = command_texts(arguments(placed_text(action_text)))
     for value in texts:
         for command in commands(value):
@@ -139,14 +139,14 @@ def in_commands(placed: list[Placed], target: str, shown: list[str]) -> Span | N
             words = command.words if command.redirection else command.words[begin + 1 :]
             span_found = next((word.span for word in reversed(words) if word.text == target), None)
             span_found = span_found or next(
-                (span for word in reversed(words) if (span := attached(word, target))), None
+                (span for word in reversed(words) if (span := attached_value_span(word, target))), None
             )
             if span_found:
                 return span_found
     return None
 
 
-def attached(word: Word, target: str) -> Span | None:
+def attached_value_span(word: Word, target: str) -> Span | None:
     """The span of the value in `--output=a`, `of=a`, `-oa`."""
     written = re.fullmatch(rf"(?:-\w|[\w-]+=){re.escape(target)}", word.text)
     return (word.span[1] - len(target), word.span[1]) if written and plain_width(word) else None
@@ -222,7 +222,7 @@ def inner(texts: list[Placed]) -> Iterator[Placed]:
 def word(text: Placed, node: Node, places: list[int]) -> Word:
     """A word without its quotes."""
     inside = node.named_children[0] if node.type == "command_name" and node.named_children else node
-    return Word(plain(inside), text.span(*span_of(node, places)))
+    return Word(unquote_word(inside), text.span(*span_of(node, places)))
 
 
 def span_of(node: Node, places: list[int]) -> Span:

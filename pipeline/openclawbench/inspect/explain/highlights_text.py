@@ -53,12 +53,12 @@ def is_object(text: str) -> bool:
 
 def from_json(text: Placed) -> Placed:
     """The text between the quotes of a JSON string."""
-    return unescaped(text, JSON_ESCAPE, json_letter)
+    return unescape_with_offsets(text, JSON_ESCAPE, json_letter)
 
 
 def from_quotes(text: Placed) -> Placed:
     """The text between the double quotes of a shell word."""
-    return unescaped(text, QUOTED_ESCAPE, lambda written: written[1:])
+    return unescape_with_offsets(text, QUOTED_ESCAPE, lambda written: written[1:])
 
 
 def json_letter(written: str) -> str:
@@ -69,7 +69,7 @@ def json_letter(written: str) -> str:
         return written
 
 
-def unescaped(text: Placed, escape: re.Pattern[str], letter: Callable[[str], str]) -> Placed:
+def unescape_with_offsets(text: Placed, escape: re.Pattern[str], letter: Callable[[str], str]) -> Placed:
     """A text without escapes; the offset of an escaped letter is that of its escape."""
     letters: list[str] = []
     places: list[int] = []

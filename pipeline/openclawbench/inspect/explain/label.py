@@ -13,7 +13,7 @@ DECIDED = ("is_anomalous", "anomaly_type_l2", "quality_tier", "review_cause")
 
 
 def label(annotation: Row | None) -> Row | None:
-    """Tier with its cause, each stage's decision, issues left, repairs with their rules, cited evidence; null if the
+    """Tier with its cause, each stage's decision, issues left, repairs with their rules, cited evidence; None if the
     trajectory is not annotated."""
     if annotation is None:
         return None

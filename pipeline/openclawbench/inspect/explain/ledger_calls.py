@@ -24,10 +24,10 @@ def calls(ledger: Path, judge: Judge, request_sha256: str) -> list[Row]:
         question = judge.question_id(request_sha256)
         settled = rows(connection, "select first, last from settled where question = ?", question)
         keys = dict.fromkeys(key for row in settled for key in (row["first"], row["last"]))
-        return [answer for key in keys for answer in answered(connection, key)]
+        return [answer for key in keys for answer in describe_answer(connection, key)]
 
 
-def answered(connection: Connection, key: bytes) -> list[Row]:
+def describe_answer(connection: Connection, key: bytes) -> list[Row]:
     """The answer to one request, with its calls that were lost before."""
     lost = rows(connection, "select reason, sent_at from lost where key = ? order by sent_at", key)
     lost_calls = [row | {"sent_at": time_of(row["sent_at"])} for row in lost]

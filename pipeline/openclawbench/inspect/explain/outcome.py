@@ -26,7 +26,7 @@ def outcome(tables: "TrajectoryTables") -> Row:
     similar rows that are not joined, with the reason; and why there is no outcome, if it is missing."""
     fused, trajectory = tables.rows(Fused)[0], tables.rows(Trajectory)[0]
     fields = {name: fused[name] for name in ("task_id", "subset", "oracle_outcome", "oracle_match")}
-    rows = {row["row_id"]: row for row in [*rows_of_model(tables), *carried(tables)]}
+    rows = {row["row_id"]: row for row in [*rows_of_model(tables), *source_outcome_rows(tables)]}
     joined = [joined_row(tables, rows[oracle_row], trajectory, set_aside=False) for oracle_row in fused["oracle_rows"]]
     joined += [
         joined_row(tables, rows[row_id], trajectory, set_aside=True) for row_id in fused["oracle_rows_set_aside"]
@@ -41,7 +41,7 @@ def rows_of_model(tables: "TrajectoryTables") -> list[Row]:
     return [row for rows in shards for row in rows if row["source_model"] == tables.key.source_model]
 
 
-def carried(tables: "TrajectoryTables") -> list[Row]:
+def source_outcome_rows(tables: "TrajectoryTables") -> list[Row]:
     """The outcomes in the source itself, under the ids that fusion gives them."""
     first = f"source:{tables.key.trajectory_id}"
     rows = [row["oracle"] for row in tables.rows(SourceOutcome)]
@@ -58,7 +58,7 @@ def joined_row(tables: "TrajectoryTables", row: Row, trajectory: Row, *, set_asi
 
 
 def category_of(tables: "TrajectoryTables", row: Row) -> Row | None:
-    """The category of the BFCL tree that a row comes from; null for other rows."""
+    """The category of the BFCL tree that a row comes from; None for other rows."""
     file = row["row_id"].rpartition(":")[0]
     categories = tables.run.intake.categories
     return next(
@@ -119,7 +119,7 @@ def why_not(row: Row) -> str:
 
 
 def why_none(tables: "TrajectoryTables", fused: Row, joined: list[Row]) -> str | None:
-    """Why a trajectory has no outcome; null if it has one."""
+    """Why a trajectory has no outcome; None if it has one."""
     if fused["oracle_outcome"] is not None:
         return None
     if fused["oracle_match"] == "unmatched":

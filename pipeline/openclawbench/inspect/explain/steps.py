@@ -71,17 +71,17 @@ def alignment(tables: "TrajectoryTables", step: Row) -> Row:
 
 def status(tables: "TrajectoryTables", step: Row) -> Row:
     """tool_status, and the words of the result in which its rule found it."""
-    marks = marked(step, "reflection_text", status_words(step)) if step["status_rule"] else []
+    marks = mark_words(step, "reflection_text", status_words(step)) if step["status_rule"] else []
     explained = value_row(step["tool_status"], step["status_rule"], marks) | {
         "resolved_by_step": step["resolved_by_step"]
     }
     if not marks and step["has_result"]:
-        explained["read_from"] = {name: short(step[name]) for name in ("result_is_error", "result_details")}
+        explained["read_from"] = {name: shorten_value(step[name]) for name in ("result_is_error", "result_details")}
     return explained
 
 
 def status_words(step: Row) -> str | None:
-    """The text that a failure rule finds in a result; null for rules that read the result's details."""
+    """The text that a failure rule finds in a result; None for rules that read the result's details."""
     rules = describe_rules()
     patterns = {failure.id: failure.pattern for failure in rules.failures} | {
         exception.id: exception.pattern for exception in rules.clears
@@ -115,12 +115,12 @@ def flags(tables: "TrajectoryTables", step: Row) -> list[Row]:
     flag_entries = []
     for row in step["flag_evidence"]:
         marks = [{name: row[name] for name in ("field", "start", "end")}] if row["start"] is not None else []
-        firing = value_row(row["flag"], row["rule_id"], texts(step, marks))
+        firing = value_row(row["flag"], row["rule_id"], add_texts(step, marks))
         if row["cause"]:
             firing["cause"] = value_row(row["flag"], row["cause"], cause_marks(tables, step, row))
         if not marks:
-            firing["read_from"] = {"field": row["field"], "value": short(step.get(row["field"]))}
-        if because := rests_on(tables, step, row["flag"]):
+            firing["read_from"] = {"field": row["field"], "value": shorten_value(step.get(row["field"]))}
+        if because := find_contributing_steps(tables, step, row["flag"]):
             firing["because_of"] = because
         flag_entries.append(firing)
     return flag_entries
@@ -151,13 +151,13 @@ def called_place(step: Row) -> tuple[int, int] | None:
     return (start, start + len(name)) if start >= 0 else None
 
 
-def rests_on(tables: "TrajectoryTables", step: Row, flag: str) -> list[Row]:
-    """The other steps on which a flag depends: steps of the same message that express doubt; the failed call that was
-    repeated."""
+def find_contributing_steps(tables: "TrajectoryTables", step: Row, flag: str) -> list[Row]:
+    """Other steps that made a flag fire: steps of the same message that express doubt, or the failed call that the step
+    repeats."""
     if flag == "write_under_uncertainty":
         same = [other for other in tables.steps.values() if other["message_index"] == step["message_index"]]
         return [
-            {"step_id": row["step_id"], "flag": "uncertainty", "marked": texts(row, [spot])}
+            {"step_id": row["step_id"], "flag": "uncertainty", "marked": add_texts(row, [spot])}
             for row in same
             for spot in row["flag_evidence"]
             if spot["flag"] == "uncertainty"
@@ -175,11 +175,11 @@ def rests_on(tables: "TrajectoryTables", step: Row, flag: str) -> list[Row]:
     return []
 
 
-def marked(step: Row, field: str, words: str | None) -> list[Row]:
+def mark_words(step: Row, field: str, words: str | None) -> list[Row]:
     """The place of words in a field; empty if the field does not contain them verbatim."""
     text = step[field]
     start = text.find(words) if words and text else -1
-    return texts(step, [{"field": field, "start": start, "end": start + len(words or "")}]) if start >= 0 else []
+    return add_texts(step, [{"field": field, "start": start, "end": start + len(words or "")}]) if start >= 0 else []
 
 
 def command_marks(step: Row, shown: str | None) -> list[Row]:
@@ -196,10 +196,10 @@ def target_marks(step: Row, target: str | None) -> list[Row]:
 
 def called_marks(step: Row, span: tuple[int, int] | None) -> list[Row]:
     """A place in the call's text; empty without a span."""
-    return texts(step, [{"field": "action_text", "start": span[0], "end": span[1]}]) if span else []
+    return add_texts(step, [{"field": "action_text", "start": span[0], "end": span[1]}]) if span else []
 
 
-def texts(step: Row, spots: list[Row]) -> list[Row]:
+def add_texts(step: Row, spots: list[Row]) -> list[Row]:
     """The spots with the text that they mark, and the text before and after it."""
     around = settings().context
     return [
@@ -215,6 +215,6 @@ def texts(step: Row, spots: list[Row]) -> list[Row]:
     ]
 
 
-def short(value: Any) -> Any:
-    """A value in a form that can be printed beside a rule."""
+def shorten_value(value: Any) -> Any:
+    """The value; a long text is cut to 200 characters."""
     return value if not isinstance(value, str) or len(value) <= 200 else f"{value[:200]}…"

@@ -76,7 +76,7 @@ def encode(frame: pl.DataFrame, kind: str) -> Iterable[bytes]:
     if kind == "parquet":
         frame.write_parquet(buffer, compression="zstd")
     elif kind == "csv":
-        frame = flattened(frame)
+        frame = flatten_structs(frame)
         nested = [name for name, kind_ in frame.schema.items() if kind_.is_nested()]
         flat = [{k: as_text(v) if k in nested else v for k, v in row.items()} for row in frame.iter_rows(named=True)]
         columns = {name: pl.String() if name in nested else value for name, value in frame.schema.items()}
@@ -86,7 +86,7 @@ def encode(frame: pl.DataFrame, kind: str) -> Iterable[bytes]:
     return [buffer.getvalue()]
 
 
-def flattened(frame: pl.DataFrame) -> pl.DataFrame:
+def flatten_structs(frame: pl.DataFrame) -> pl.DataFrame:
     """Each struct as one column for each field, named `column.field`, at any depth."""
     while structs := [name for name, kind in frame.schema.items() if isinstance(kind, pl.Struct)]:
         frame = frame.select(

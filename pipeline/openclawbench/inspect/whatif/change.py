@@ -21,7 +21,7 @@ CHANGE = pl.Schema(
 )
 
 
-def paired(before: Tables, after: Tables, record: type[Record], key: list[str]) -> pl.LazyFrame:
+def pair_rows(before: Tables, after: Tables, record: type[Record], key: list[str]) -> pl.LazyFrame:
     """Rows of a table before and after, side by side: the latter's columns end in _after."""
     return before[record].join(after[record], on=key, suffix=AFTER, maintain_order="left")
 
@@ -90,12 +90,12 @@ def as_texts(before: pl.Expr, after: pl.Expr) -> tuple[pl.Expr, pl.Expr]:
     gone, new = before.list.set_difference(after), after.list.set_difference(before)
     same_entries = (gone.list.len() == 0) & (new.list.len() == 0)
     return (
-        joined(pl.when(same_entries).then(before).otherwise(gone)),
-        joined(pl.when(same_entries).then(after).otherwise(new)),
+        join_texts(pl.when(same_entries).then(before).otherwise(gone)),
+        join_texts(pl.when(same_entries).then(after).otherwise(new)),
     )
 
 
-def joined(texts: pl.Expr) -> pl.Expr:
+def join_texts(texts: pl.Expr) -> pl.Expr:
     """A list of texts as one text; null for an empty list."""
     return pl.when(texts.list.len() > 0).then(texts.list.join("; "))
 

@@ -11,10 +11,10 @@ from openclawbench.inspect.whatif.change import (
     came_or_went,
     change,
     entries,
-    joined,
+    join_texts,
     list_change,
     number_change,
-    paired,
+    pair_rows,
 )
 from openclawbench.records.evidence import AlignedDescriptor, FlagEvidence
 from openclawbench.records.risk import StepRisk
@@ -57,7 +57,7 @@ WHATS = [
 
 def of_steps(before: Tables, after: Tables) -> list[pl.LazyFrame]:
     """Changes of descriptors and flags."""
-    pairs = paired(before, after, AlignedDescriptor, STEP_KEY)
+    pairs = pair_rows(before, after, AlignedDescriptor, STEP_KEY)
     changed = [of_value(pairs, name, rules) for name, rules in VALUES.items()]
     changed.append(list_change(pairs, "command_parts", "command_parts", "other parts"))
     changed.append(list_change(pairs, "languages", "languages", "other languages"))
@@ -69,7 +69,7 @@ def of_steps(before: Tables, after: Tables) -> list[pl.LazyFrame]:
 
 def of_step_risk(before: Tables, after: Tables) -> list[pl.LazyFrame]:
     """Changes of the per-step risk."""
-    return [number_change(paired(before, after, StepRisk, STEP_KEY), "step_risk")]
+    return [number_change(pair_rows(before, after, StepRisk, STEP_KEY), "step_risk")]
 
 
 def of_value(pairs: pl.LazyFrame, name: str, rules: list[str]) -> pl.LazyFrame:
@@ -84,7 +84,7 @@ def other_rule(pairs: pl.LazyFrame, name: str) -> pl.LazyFrame:
     value = VALUE_OF.get(name, name)
     same = pairs.filter(pl.col(value).eq_missing(pl.col(f"{value}{AFTER}")))
     before, after = (rule_list(RULED[name], suffix) for suffix in ("", AFTER))
-    return change(same, f"rule of {name}", joined(before), joined(after), (before, after))
+    return change(same, f"rule of {name}", join_texts(before), join_texts(after), (before, after))
 
 
 def rule_list(columns: list[str], suffix: str) -> pl.Expr:
@@ -113,7 +113,7 @@ def of_order(pairs: pl.LazyFrame) -> pl.LazyFrame:
     """Steps that keep their flags in another order."""
     before, after = pl.col("auto_flags"), pl.col(f"auto_flags{AFTER}")
     same = pairs.filter(before.list.sort().eq_missing(after.list.sort()))
-    return change(same, "order of flags", joined(before), joined(after), kind=pl.lit("another order"))
+    return change(same, "order of flags", join_texts(before), join_texts(after), kind=pl.lit("another order"))
 
 
 def of_evidence(pairs: pl.LazyFrame, flag: str) -> pl.LazyFrame:

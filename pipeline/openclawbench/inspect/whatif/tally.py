@@ -26,9 +26,9 @@ class Tally:
     def add(self, changes: pl.DataFrame) -> None:
         """Count the changes of one shard."""
         self.keys.update(changes.select(TRAJECTORY_KEY).unique().iter_rows())
-        for row in counted(changes, ["what"]):
+        for row in count_changes(changes, ["what"]):
             self.by_value.setdefault(row["what"], Counter()).update(numbers(row))
-        for row in counted(changes, ["what", "kind"]):
+        for row in count_changes(changes, ["what", "kind"]):
             self.by_kind.setdefault((row["what"], row["kind"]), Counter()).update(numbers(row))
         for row in changes.group_by("what", "kind", maintain_order=True).head(self.limit).to_dicts():
             examples = self.examples.setdefault((row["what"], row["kind"]), [])
@@ -62,7 +62,7 @@ def numbers(row: Mapping[str, Any]) -> dict[str, int]:
     return {"steps": row["steps"], "trajectories": row["trajectories"]}
 
 
-def counted(changes: pl.DataFrame, keys: list[str]) -> list[dict[str, Any]]:
+def count_changes(changes: pl.DataFrame, keys: list[str]) -> list[dict[str, Any]]:
     """Steps and trajectories that changed, by keys."""
     return (
         changes.group_by(keys, maintain_order=True)

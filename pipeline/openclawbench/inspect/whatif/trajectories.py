@@ -11,7 +11,7 @@ from openclawbench.inspect.whatif.change import (
     entries,
     list_change,
     number_change,
-    paired,
+    pair_rows,
 )
 from openclawbench.records.packet import Packet, PacketCut, PacketIndex
 from openclawbench.records.risk import Onset, OnsetCandidates, Risk, RiskSignals
@@ -27,7 +27,7 @@ PACKET_WHATS = ["compacted", "fits", "to_judge", "estimated_tokens", "packet_cut
 
 def of_risk(before: Tables, after: Tables) -> list[pl.LazyFrame]:
     """Changes of score, bucket and slice, with the signals whose contributions differ."""
-    pairs = paired(before, after, Risk, TRAJECTORY_KEY)
+    pairs = pair_rows(before, after, Risk, TRAJECTORY_KEY)
     paired_parts = pl.col("risk_breakdown").list.concat(pl.col(f"risk_breakdown{AFTER}"))
     signals = paired_parts.list.eval(
         pl.struct(pl.element().struct.field("signal"), pl.element().struct.field("contribution"))
@@ -55,7 +55,7 @@ def of_signals(pairs: pl.LazyFrame) -> list[pl.LazyFrame]:
 
 def of_onset(before: Tables, after: Tables) -> list[pl.LazyFrame]:
     """Changes of the candidates. A candidate's rule has its name."""
-    pairs = paired(before, after, Onset, TRAJECTORY_KEY)
+    pairs = pair_rows(before, after, Onset, TRAJECTORY_KEY)
     changed = [of_candidate(pairs, name) for name in CANDIDATES]
     return [*changed, list_change(pairs, "onset_rules", "onset_rules", "other candidates")]
 
@@ -81,7 +81,7 @@ def of_packets(before: Tables, after: Tables) -> list[pl.LazyFrame]:
     """Packets with other compaction, whether they fit, and those that a judge would be asked about again."""
     old, new = (tables[Packet].select(*TRAJECTORY_KEY, "compacted") for tables in (before, after))
     compacted = old.join(new, on=TRAJECTORY_KEY, suffix=AFTER, maintain_order="left")
-    index = paired(before, after, PacketIndex, TRAJECTORY_KEY)
+    index = pair_rows(before, after, PacketIndex, TRAJECTORY_KEY)
     short, short_after = (pl.col(f"packet_sha256{suffix}").str.head(12) for suffix in ("", AFTER))
     return [
         change(compacted, "compacted", pl.col("compacted"), pl.col(f"compacted{AFTER}")),

@@ -187,7 +187,7 @@ def first_repeated_id(results: ResultFile) -> str:
 
 
 def differing_id(results: ResultFile) -> str | None:
-    """The first id whose lines contradict each other; null if lines of one id only repeat each other."""
+    """The first id whose lines contradict each other; None if lines of one id only repeat each other."""
     first: dict[str, bytes] = {}
     return next(
         (

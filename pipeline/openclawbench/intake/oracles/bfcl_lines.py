@@ -37,7 +37,7 @@ class ScoreLine(msgspec.Struct):
 
 @dataclass(frozen=True)
 class BfclResult:
-    """One result: its line, and why it is not an answer (null: it is one)."""
+    """One result: its line, and why it is not an answer (None: it is one)."""
 
     line: int
     task_id: str
@@ -129,7 +129,7 @@ def is_header(line: ScoreLine) -> bool:
 
 
 def whole_number(count: float | None) -> int | None:
-    """A count as a whole number, also where it is written as 2.0; null for a number that is not finite."""
+    """A count as a whole number, also where it is written as 2.0; None for a number that is not finite."""
     return int(count) if count is not None and math.isfinite(count) else None
 
 

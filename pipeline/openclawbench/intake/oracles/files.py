@@ -137,7 +137,7 @@ def value_of(line: bytes) -> Any:
 
 
 def role_of(first: Any) -> str | None:
-    """result | score | null, by the keys of a file's first object. A score file without its header begins with a
+    """result | score | None, by the keys of a file's first object. A score file without its header begins with a
     failing entry."""
     if not isinstance(first, dict) or "source_model" in first:
         return None
@@ -162,7 +162,7 @@ def place(files: OracleFiles, path: Path, role: str, category: str, rules: Oracl
 
 
 def listed(folder: Path) -> Iterator[tuple[Path, str | None]]:
-    """(path, why it is not opened, or null) of everything below a folder that is not a folder, in the order of names.
+    """(path, why it is not opened, or None) of everything below a folder that is not a folder, in the order of names.
 
     A pipe, a link to nothing and a link that leads back are not opened. UnreadableInput for a folder that may not be
     listed or entered: its content is unknown.

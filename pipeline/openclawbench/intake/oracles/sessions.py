@@ -100,7 +100,7 @@ class TaskSessions:
     def find(
         self, source_model: str, task_id: str | None, run: str, outcome: dict[str, Any]
     ) -> tuple[dict[str, Any] | None, str | None]:
-        """({native_session_basename, run_id, attempt}, null) of the scored attempt, or (null, why there is none).
+        """({native_session_basename, run_id, attempt}, None) of the scored attempt, or (None, why there is none).
 
         A result line that names its session needs no manifest. Of several attempts the one counts whose run or attempt
         the result line names, or whose run_id is the name of the tree's folder, or that the manifest says is `scored`;

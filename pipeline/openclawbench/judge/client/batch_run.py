@@ -95,7 +95,7 @@ class BatchRun:
                 await self.collect(name, batch_id)
 
     async def find_interrupted(self, name: str) -> str | None:
-        """The id of a batch whose creation was interrupted; null if the endpoint does not know it."""
+        """The id of a batch whose creation was interrupted; None if the endpoint does not know it."""
         batch = await self.client.find(name)
         if batch is None:
             keys = self.ledger.reader.execute("select key from batched where batch = ?", (name,)).fetchall()
@@ -132,7 +132,7 @@ class BatchRun:
         return sent, full
 
     def next_request(self, task: QuestionTask) -> tuple[ChatRequest, bytes | None] | None:
-        """The request to send for a question; null if its answer is final, which is noted then."""
+        """The request to send for a question; None if its answer is final, which is noted then."""
         first = last = self.ledger.answer_to(task.first)
         if first is None or last is None:
             return task.first, None
@@ -268,7 +268,7 @@ class BatchRun:
                     await self.ledger.put(*chain.from_iterable(answer_rows))
 
     def rows_of(self, line: bytes) -> Rows | None:
-        """The row of the answer, and the statement that ends its waiting; null if the line holds no answer."""
+        """The row of the answer, and the statement that ends its waiting; None if the line holds no answer."""
         try:
             content = msgspec.json.decode(line, type=BatchOutputLine)
             key = bytes.fromhex(content.custom_id)

@@ -57,7 +57,7 @@ class QuestionTask:
     first: ChatRequest
     judge: bytes  # digest of the judge that reads it
     read: Callable[[StoredAnswer], AnswerCheck]
-    second: Callable[[StoredAnswer, AnswerProblem], ChatRequest | None]  # null if asking again is of no use
+    second: Callable[[StoredAnswer, AnswerProblem], ChatRequest | None]  # None if asking again is of no use
     is_new: bool  # the first request had no answer when the task was made
 
     def in_round(self, number: int, is_new: bool = True) -> "QuestionTask":
@@ -230,7 +230,7 @@ class QuestionRunner:
         self, task: QuestionTask, request: ChatRequest, attempts: list[int]
     ) -> tuple[HttpResponse, str | None, RequestOptions]:
         """Send a request, without the options that the endpoint rejects. Returns the response, the outcome if the
-        endpoint rejects this question alone (else null), and the options."""
+        endpoint rejects this question alone (else None), and the options."""
         while True:
             assert self.options is not None
             options = self.options
@@ -384,6 +384,6 @@ def is_client_fault(rejection: RejectedRequest) -> bool:
 
 
 def options_without(options: RequestOptions, rejection: RejectedRequest, rules: AskingRules) -> RequestOptions | None:
-    """The options without the one that the endpoint rejects; null if it rejects something else."""
+    """The options without the one that the endpoint rejects; None if it rejects something else."""
     refused = rules.adaptation_for(rejection.message) if is_client_fault(rejection) else None
     return options.without(refused) if refused else None

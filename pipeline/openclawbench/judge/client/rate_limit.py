@@ -102,7 +102,7 @@ class RateLimits:
 
 
 def number(text: str | None) -> float | None:
-    """A finite number; null if the text is not one."""
+    """A finite number; None if the text is not one."""
     try:
         value = None if text is None else float(text)
     except ValueError:

@@ -110,7 +110,7 @@ class Ledger:
 
     # ------------------------------------------------------------------------------------------------------- reading
     def answer_to(self, request: ChatRequest) -> StoredAnswer | None:
-        """The answer to a request; null if it has none."""
+        """The answer to a request; None if it has none."""
         return answer_to(self.reader, request)
 
     def rounds(self, bases: list[bytes]) -> dict[bytes, int]:
@@ -144,7 +144,7 @@ class Ledger:
         return known_keys
 
     def answer(self, key: bytes) -> StoredAnswer | None:
-        """The answer to a request; null if it has none."""
+        """The answer to a request; None if it has none."""
         return stored(self.reader, key)
 
     def spent(self) -> tuple[float, int]:

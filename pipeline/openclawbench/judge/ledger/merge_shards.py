@@ -66,19 +66,19 @@ def merge(ledger: Path) -> int:
     with locked(ledger), closing(open_for_writing(ledger)) as connection:
         for folder in ledgers:
             with locked(folder):
-                closing_log(folder)
-                add(connection, folder / NAME)
+                apply_write_ahead_log(folder)
+                add_missing_rows(connection, folder / NAME)
             shutil.rmtree(folder)
     return len(ledgers)
 
 
-def closing_log(folder: Path) -> None:
+def apply_write_ahead_log(folder: Path) -> None:
     """Apply the write-ahead log that a killed run left."""
     with closing(open_for_writing(folder)) as connection:
         connection.execute("pragma wal_checkpoint(truncate)")
 
 
-def add(connection: sqlite3.Connection, file: Path) -> None:
+def add_missing_rows(connection: sqlite3.Connection, file: Path) -> None:
     """Add every missing row of a ledger's file, in one transaction."""
     try:
         connection.execute("attach ? as other", (str(file),))
@@ -88,7 +88,7 @@ def add(connection: sqlite3.Connection, file: Path) -> None:
         connection.execute("insert into lost select key, stage, trajectory_id, reason, sent_at from other.lost")
         names = ", ".join(UNREAD)
         connection.execute(f"insert into unread({names}) select {names} from other.unread")
-        connection.execute(copied_rounds("other"))
+        connection.execute(rounds_statement("other"))
         connection.execute(f"insert into lost select {IN_FLIGHT} from other.intents")
         connection.execute("commit")
         connection.execute("detach other")
@@ -96,8 +96,8 @@ def add(connection: sqlite3.Connection, file: Path) -> None:
         raise failed(file, error) from error
 
 
-def copied_rounds(database: str) -> str:
-    """The statement that takes over the rounds of another ledger; the later round counts."""
+def rounds_statement(database: str) -> str:
+    """SQL that copies the rounds of another ledger; the later round wins."""
     return (
         f"insert into rounds(base, round, asked, model) select base, round, asked, model from {database}.rounds "
         "where true on conflict(base) do update set round = max(round, excluded.round), "
@@ -105,23 +105,23 @@ def copied_rounds(database: str) -> str:
     )
 
 
-def bring_over(former: Path, ledger: Path, questions: Iterable[bytes]) -> None:
-    """Copy the answers to these questions from the main ledger into a share's, so that none is asked again: the final
-    ones; and, if the share's ledger is new, also answers that are not settled yet."""
+def copy_known_answers(former: Path, ledger: Path, questions: Iterable[bytes]) -> None:
+    """Copy the answers to these questions from the main ledger into a share's ledger, so that no question is asked
+    again. Copies settled answers and, if the share's ledger is new, also those that are not settled yet."""
     if not (former / NAME).exists():
         return
-    bring_former_up_to_date(former)
+    upgrade_former_ledger(former)
     is_new = not (ledger / NAME).exists()
     with locked(ledger), closing(open_for_writing(ledger)) as connection:
         try:
             connection.execute("attach ? as former", (str(former / NAME),))
             connection.execute("begin immediate")
             if is_new:
-                loose = "select first from former.settled union select last from former.settled"
-                copy_answers(connection, f"key not in ({loose})", [])
+                unsettled = "select first from former.settled union select last from former.settled"
+                copy_answers(connection, f"key not in ({unsettled})", [])
                 names = TABLES["endpoints"]
                 connection.execute(f"insert or ignore into endpoints({names}) select {names} from former.endpoints")
-            connection.execute(copied_rounds("former"))
+            connection.execute(rounds_statement("former"))
             for group in key_groups(list(questions)):
                 wanted = f"question in ({', '.join('?' * len(group))})"
                 for column in ("first", "last"):
@@ -135,8 +135,8 @@ def bring_over(former: Path, ledger: Path, questions: Iterable[bytes]) -> None:
             raise failed(ledger / NAME, error) from error
 
 
-def bring_former_up_to_date(folder: Path) -> None:
-    """Open a ledger of an earlier version for writing once, which adds the columns of this version. LedgerLocked."""
+def upgrade_former_ledger(folder: Path) -> None:
+    """Add the columns of this version to a ledger of an earlier one. Raises LedgerLocked."""
     with reading(folder) as connection:
         current = is_current(connection)
     if not current:

@@ -105,7 +105,7 @@ def faults(connection: sqlite3.Connection) -> Iterator[str]:
 
 
 def differs(finish: str, response: bytes, prompt: int, completion: int) -> str | None:
-    """How an answer's columns differ from its verbatim response; null if they agree."""
+    """How an answer's columns differ from its verbatim response; None if they agree."""
     try:
         parsed_answer = parsed(response)
     except (ValueError, LookupError, RecursionError, Failed) as error:
@@ -135,7 +135,7 @@ def exported(connection: sqlite3.Connection) -> Iterator[dict[str, Any]]:
 
 
 def hexadecimal(digest: bytes | None) -> str | None:
-    """A digest as text; null stays null."""
+    """A digest as text; None stays None."""
     return None if digest is None else digest.hex()
 
 

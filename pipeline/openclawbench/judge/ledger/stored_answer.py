@@ -26,7 +26,7 @@ class StoredAnswer:
     cached_tokens: int
     completion_tokens: int
     cost_usd: float
-    answer_limit: int | None = None  # tokens that the answer might have; null: as KEY_LIMIT of chat_request.py
+    answer_limit: int | None = None  # tokens that the answer might have; None: as KEY_LIMIT of chat_request.py
     usage_estimated: bool = False  # the endpoint did not state its usage, or one that cannot be
     parsed: ParsedAnswer | None = None  # where it was just received; not a column
 
@@ -42,7 +42,7 @@ def storable(text: str) -> str:
 
 
 def stored(connection: sqlite3.Connection, key: bytes) -> StoredAnswer | None:
-    """The answer to a request by its key; null if there is no such answer. Raises LedgerError if the response no longer
+    """The answer to a request by its key; None if there is no such answer. Raises LedgerError if the response no longer
     has the digest that was recorded when it was received."""
     cursor = connection.execute("select * from answers where key = ?", (key,))
     row = cursor.fetchone()
@@ -61,7 +61,7 @@ def stored(connection: sqlite3.Connection, key: bytes) -> StoredAnswer | None:
 
 
 def answer_to(connection: sqlite3.Connection, request: ChatRequest) -> StoredAnswer | None:
-    """The answer to a request; null if there is no such answer. Keys of former versions also covered the limit of the
+    """The answer to a request; None if there is no such answer. Keys of former versions also covered the limit of the
     answer."""
     answer = stored(connection, request.key)
     return stored(connection, request.former_key) if answer is None and request.has_former_key else answer

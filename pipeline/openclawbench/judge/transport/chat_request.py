@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from openclawbench.base.canonical_json import canonical_json
-from openclawbench.judge.fence import delimited
+from openclawbench.judge.fence import delimit_material
 from openclawbench.judge.protocol import Question
 from openclawbench.judge.sent_packet import sent_packet, sent_previous
 from openclawbench.rules.request import RequestRules
@@ -84,20 +84,20 @@ def messages_of(question: Question) -> list[Message]:
     """The shared instructions, then the stage's own, then the untrusted material between fences, then the earlier
     answers between fences of their own. What most questions share comes first, so that prompt caches of providers
     hit."""
-    blocks = [delimited(sent_packet(question.material, question.sent_id or question.trajectory_id))]
+    blocks = [delimit_material(sent_packet(question.material, question.sent_id or question.trajectory_id))]
     if question.previous is not None:
-        blocks.append(delimited(sent_previous(question.previous), "PREVIOUS"))
+        blocks.append(delimit_material(sent_previous(question.previous), "PREVIOUS"))
     instructions = f"{question.shared}\n{question.prompt}" if question.shared else question.prompt
     return [{"role": "system", "content": instructions}, {"role": "user", "content": "\n\n".join(blocks)}]
 
 
 def corrective(messages: list[Message], text: str | None, complaint: str, prompt: str) -> list[Message]:
-    """The same question again, followed by the complaint about the unusable answer, and that answer (null: it was not
+    """The same question again, followed by the complaint about the unusable answer, and that answer (None: it was not
     complete) as a JSON string between fences, because it may repeat the untrusted material.
 
     The last message holds all of it: chat templates of some models refuse two messages of one role in a row.
     """
     *before, last = messages
-    former = [] if text is None else [delimited(canonical_json(text), "FORMER")]
+    former = [] if text is None else [delimit_material(canonical_json(text), "FORMER")]
     content = "\n\n".join([last["content"].rstrip(), prompt.rstrip(), complaint, *former])
     return [*before, {"role": last["role"], "content": content}]

@@ -101,7 +101,7 @@ def decoded(body: bytes) -> Completion:
 
 
 def choice_of(completion: Completion) -> Choice | None:
-    """The first choice; null if there is an error instead. Raises ValueError or LookupError if there is neither."""
+    """The first choice; None if there is an error instead. Raises ValueError or LookupError if there is neither."""
     if isinstance(completion.choices, list) and completion.choices:
         try:
             return msgspec.convert(completion.choices[0], Choice)
@@ -150,7 +150,7 @@ def thinks(part: dict[str, Any]) -> bool:
 
 
 def reasoning_of(message: Message) -> str | None:
-    """The model's reasoning, if the server gives it apart from the answer; else null."""
+    """The model's reasoning, if the server gives it apart from the answer; else None."""
     fields = (getattr(message, name) for name in THINKING)
     texts = [field for field in fields if isinstance(field, str) and field.strip()][:1]
     if isinstance(message.content, list):
@@ -182,7 +182,7 @@ def usage_of(stated: Any, text: str, largest: int) -> tuple[Usage, tuple[str, ..
 
 
 def number(value: Any, least: int, most: int) -> int | None:
-    """A count of tokens, written as a number or as text; null if it is missing or impossible."""
+    """A count of tokens, written as a number or as text; None if it is missing or impossible."""
     if isinstance(value, str) and len(value) < 30 and value.strip().isdecimal():
         value = int(value)
     if isinstance(value, float) and value.is_integer():

@@ -78,7 +78,7 @@ def printable_url(url: str) -> str:
 
 def header_value(name: str, environment: Mapping[str, str]) -> str | None:
     """A variable of the environment that is sent in a header, without surrounding blanks and line ends, which a file
-    may have added; null if it is not set. Raises UsageError if a header cannot hold it."""
+    may have added; None if it is not set. Raises UsageError if a header cannot hold it."""
     value = (environment.get(name) or "").strip()
     if not (value.isprintable() and value.isascii()):
         raise UsageError(

@@ -45,7 +45,7 @@ def checked(
 def failure(
     status: int | None, body: bytes, headers: Mapping[str, str], rules: AskingRules, request_id: str | None
 ) -> TransientError | RejectedRequest:
-    """The failure or refusal behind an error. `status` null: an unknown error under status 200 that names no status."""
+    """The failure or refusal behind an error. `status` None: an unknown error under status 200 that names no status."""
     message = message_in(body)
     if status is None and not rules.is_fatal(message):
         return TransientError("error_in_answer", words=message)
@@ -63,7 +63,7 @@ def target(location: str) -> str:
 
 
 def status_of(error: Any, rules: AskingRules) -> int | None:
-    """The status that an error under status 200 names, in its fields or its message; null if it names none."""
+    """The status that an error under status 200 names, in its fields or its message; None if it names none."""
     fields = [error.get(name) for name in STATUS_FIELDS] if isinstance(error, dict) else [error]
     for value in fields:
         number = int(value) if isinstance(value, str) and value.strip().isdecimal() and len(value) < 9 else value
@@ -91,7 +91,7 @@ def one_line(words: str) -> str:
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Seconds to wait: Retry-After-Ms, or Retry-After as seconds or as a date; null if neither holds a finite time."""
+    """Seconds to wait: Retry-After-Ms, or Retry-After as seconds or as a date; None if neither holds a finite time."""
     for name, unit in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
         text = headers.get(name)
         if text is None:

@@ -47,7 +47,7 @@ def is_strong(value: str, rules: SecretRules) -> bool:
 
 
 def pattern(anywhere: Iterable[str], words: Iterable[str] = ()) -> re.Pattern[bytes] | None:
-    """A pattern of these values, the second ones as whole words; null if there are no values."""
+    """A pattern of these values, the second ones as whole words; None if there are no values."""
     forms: list[bytes] = [form for value in anywhere for form in written(value)]
     forms += [rb"(?<!%b)%b(?!%b)" % (WORD, form, WORD) for value in words for form in written(value)]
     forms.sort(key=len, reverse=True)

@@ -77,7 +77,7 @@ class TrainingExport(Record):
 
 
 class TrainedPhase(Record):
-    """What a phase of a training came to."""
+    """The result of one phase of a training."""
 
     epochs: int
     rows_of_an_epoch: int
@@ -88,7 +88,7 @@ class TrainedPhase(Record):
 
 
 class PackageVersion(Record):
-    """A package that took part."""
+    """A package that was used, with its version."""
 
     name: str
     version: str

@@ -171,7 +171,7 @@ class Place(NamedTuple):
 
     record: type[BaseModel]
     name: str
-    column: str | None = None  # null: the field is the column
+    column: str | None = None  # None: the field is the column
     path: tuple[str, ...] = ()
 
     def within(self, name: str) -> "Place":

@@ -65,7 +65,7 @@ def example_record(root: Path) -> str:
 
 
 def choose(root: Path) -> tuple[str, str] | None:
-    """Key of the example; null if the release has no records."""
+    """Key of the example; None if the release has no records."""
     wanted = [*TRAJECTORY_KEY, "num_steps", "is_anomalous", "label_status"]
     files = [path for model in models_of(root) for path in shards_of(root, f"{ROOT}/{model}/{MASTER_FILE}")]
     scans = (pl.scan_parquet(path, glob=False) for path in files)  # one at a time: each holds the footer of its file

@@ -10,7 +10,7 @@ import msgspec
 
 from openclawbench.release.diff.causes import KEY, SESSION, Prompts, causes, content_digest, only_stamps
 from openclawbench.release.diff.fields import changed_fields
-from openclawbench.release.diff.read import ReleaseLine, joined, models, records
+from openclawbench.release.diff.read import ReleaseLine, join_streams, models, records
 from openclawbench.release.diff.splits import split_moves
 from openclawbench.release.diff.tally import Tally
 from openclawbench.release.provenance import NAME as PACKAGE
@@ -135,7 +135,7 @@ def diff(before: Path, after: Path, limit: int) -> dict[str, Any]:
         models(root)
     files = other_files(before, after)
     difference = Diff(limit, other_prompts(files["changed"]))
-    for old, new in joined(records(before), records(after)):
+    for old, new in join_streams(records(before), records(after)):
         difference.take(old, new)
     difference.settle()
     names = ("a", "b", "same", "restamped")
@@ -166,7 +166,7 @@ def diff(before: Path, after: Path, limit: int) -> dict[str, Any]:
 
 
 def made_from_others(before: Path, after: Path) -> dict[str, list[str]] | None:
-    """Rule files and prompts (`<stage>/<version>`) that differ, by the data packages; null if one cannot be read."""
+    """Rule files and prompts (`<stage>/<version>`) that differ, by the data packages; None if one cannot be read."""
     try:
         origins = [PACKAGED.decode((root / PACKAGE).read_bytes()).provenance for root in (before, after)]
     except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):

@@ -23,7 +23,7 @@ def as_markdown(difference: dict[str, Any], meanings: dict[str, str]) -> str:
         "# What is different between two releases",
         f"A is {code(a['path'])}, B is {code(b['path'])}.",
         "No file differs." if difference["identical"] else files_line(difference["files"]),
-        *(f"{heading}: {', '.join(map(code, names))}." for heading, names in differing(difference["made_from"])),
+        *(f"{heading}: {', '.join(map(code, names))}." for heading, names in name_differences(difference["made_from"])),
         "## Records",
         rows(
             ["", "records"], [[name.replace("_", " "), count] for name, count in difference["records"].items()], plain=1
@@ -41,7 +41,7 @@ def as_markdown(difference: dict[str, Any], meanings: dict[str, str]) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def differing(made_from: dict[str, list[str]] | None) -> list[tuple[str, list[str]]]:
+def name_differences(made_from: dict[str, list[str]] | None) -> list[tuple[str, list[str]]]:
     """The rules and prompts that differ, in words; empty if none differ."""
     return [(f"{name} that differ", names) for name, names in (made_from or {}).items() if names]
 

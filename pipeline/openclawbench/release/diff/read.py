@@ -118,8 +118,8 @@ def whole_lines(path: Path) -> Iterator[tuple[int, bytes]]:
             raise unreadable(path, number + 1, f"cannot be read: {error}") from error
 
 
-def joined(first: Iterator[One], second: Iterator[One]) -> Iterator[tuple[One | None, One | None]]:
-    """Two sorted streams side by side; null if a stream does not have the key."""
+def join_streams(first: Iterator[One], second: Iterator[One]) -> Iterator[tuple[One | None, One | None]]:
+    """Two sorted streams side by side; None if a stream does not have the key."""
     left, right = next(first, None), next(second, None)
     while left is not None or right is not None:
         if right is None or (left is not None and left.key < right.key):

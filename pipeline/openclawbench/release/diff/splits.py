@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from openclawbench.release.diff.read import joined, lines
+from openclawbench.release.diff.read import join_streams, lines
 from openclawbench.release.diff.tally import Tally
 from openclawbench.release.labels.labels import CUTS, POOL_FILE, SIDES
 from openclawbench.release.record_key import Key
@@ -27,7 +27,7 @@ def split_moves(before: Path, after: Path, limit: int) -> dict[str, Tally]:
     moves = {cut: Tally(COLUMNS, limit) for cut in (*CUTS, POOL)}
     pools = [{line.key for line in lines(root / POOL_FILE)} for root in (before, after)]
     for cut, folder in CUTS.items():
-        for old, new in joined(sides(before / folder), sides(after / folder)):
+        for old, new in join_streams(sides(before / folder), sides(after / folder)):
             count(moves[cut], old, new)
             if cut == "default_cut":
                 count(moves[POOL], pool_side(old, pools[0]), pool_side(new, pools[1]))
@@ -49,11 +49,11 @@ def pool_side(side: Side | None, pool: set[Key]) -> Side | None:
 
 def sides(folder: Path) -> Iterator[Side]:
     """Every record of a cut, sorted by key: train, test and exclusions merged."""
-    streams = [labelled(folder / f"silver_{side}_labels.jsonl", side) for side in SIDES]
+    streams = [read_label_file(folder / f"silver_{side}_labels.jsonl", side) for side in SIDES]
     return heapq.merge(*streams, left_out(folder / "label_exclusions.jsonl"), key=lambda side: side.key)
 
 
-def labelled(path: Path, side: str) -> Iterator[Side]:
+def read_label_file(path: Path, side: str) -> Iterator[Side]:
     """Records of one label file."""
     return (Side(line.key, side) for line in lines(path))
 

@@ -24,7 +24,7 @@ def typed_file(jsonl: str) -> str:
 
 @dataclass(frozen=True)
 class Output:
-    """A file of some rows of a table: `name` ends in .jsonl or .parquet; `rows` chooses them (null: all); `columns` are
+    """A file of some rows of a table: `name` ends in .jsonl or .parquet; `rows` chooses them (None: all); `columns` are
     the record's fields, or these expressions in a JSONL file without a record."""
 
     name: str

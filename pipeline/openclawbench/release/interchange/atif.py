@@ -18,7 +18,7 @@ VERSION = "ATIF-v1.7"
 
 
 def as_atif(session: Labelled, synthetic: str) -> Row | None:
-    """The document; null if the trajectory is empty, because the format requires a step."""
+    """The document; None if the trajectory is empty, because the format requires a step."""
     row = session.trajectory
     steps = [
         user_step(item) if isinstance(item, dict) else agent_step(session, item, synthetic)

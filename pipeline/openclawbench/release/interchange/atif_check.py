@@ -80,7 +80,7 @@ MODEL_ONLY = ("metrics", "reasoning_content")  # absent if no model call produce
 
 
 def fault(data: bytes) -> str | None:
-    """The first fault of a document; null if it is valid."""
+    """The first fault of a document; None if it is valid."""
     try:
         document = DOCUMENT.decode(data)
     except (msgspec.DecodeError, RecursionError) as error:
@@ -96,10 +96,10 @@ def fault(data: bytes) -> str | None:
 
 
 def step_fault(step: Step) -> str | None:
-    """The first fault of a step; null if it is valid."""
-    if step.source != "agent" and (extra := present(step, AGENT_ONLY)):
+    """The first fault of a step; None if it is valid."""
+    if step.source != "agent" and (extra := present_fields(step, AGENT_ONLY)):
         return f"{extra[0]} is for steps of the agent"
-    if step.source == "agent" and step.llm_call_count == 0 and (extra := present(step, MODEL_ONLY)):
+    if step.source == "agent" and step.llm_call_count == 0 and (extra := present_fields(step, MODEL_ONLY)):
         return f"{extra[0]} stands where no model was called"
     call_ids = {call.tool_call_id for call in step.tool_calls or []}
     for result in step.observation.results if step.observation else []:
@@ -112,6 +112,6 @@ def step_fault(step: Step) -> str | None:
     return None
 
 
-def present(step: Step, names: tuple[str, ...]) -> list[str]:
+def present_fields(step: Step, names: tuple[str, ...]) -> list[str]:
     """Those of the fields that the object has."""
     return [name for name in names if getattr(step, name) is not None]

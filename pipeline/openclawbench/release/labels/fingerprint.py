@@ -67,13 +67,13 @@ def min_hashes(texts: pl.Series, rules: Duplicates) -> "Numbers":
         return least
     has_shingles = lengths > 0
     starts = np.cumsum(lengths[has_shingles], dtype=np.int64) - lengths[has_shingles]
-    hashes = mixed(hashed(runs.filter(pl.Series(has_shingles)).explode()))
+    hashes = finalize_hashes(crc32_of_shingles(runs.filter(pl.Series(has_shingles)).explode()))
     for number, (factor, offset) in enumerate(zip(*permutations(rules.permutations), strict=True)):
         least[has_shingles, number] = np.minimum.reduceat(hashes * factor + offset, starts)
     return least
 
 
-def hashed(runs: pl.Series) -> "Numbers":
+def crc32_of_shingles(runs: pl.Series) -> "Numbers":
     """The crc32 of each text."""
     import numpy as np
 
@@ -81,8 +81,8 @@ def hashed(runs: pl.Series) -> "Numbers":
     return np.concatenate([np.fromiter(map(zlib.crc32, part), np.uint32, len(part)) for part in parts])
 
 
-def mixed(hashes: "Numbers") -> "Numbers":
-    """Murmur3's last step, which scatters similar values."""
+def finalize_hashes(hashes: "Numbers") -> "Numbers":
+    """The finalizer of MurmurHash3, which spreads similar values."""
     hashes = (hashes ^ (hashes >> 16)) * 0x85EBCA6B
     hashes = (hashes ^ (hashes >> 13)) * 0xC2B2AE35
     return hashes ^ (hashes >> 16)  # type: ignore[no-any-return]

@@ -60,7 +60,7 @@ def place_of(row: Mapping[str, Any], rules: ReleaseRules) -> dict[str, Any]:
     """The columns of LabelPlace but `sketch`. Reserved tasks give the calibration pool its records that pass the oracle
     and are not in review."""
     key, status, digest = key_of(row), status_of(row["quality_tier"]), row["task_digest"]
-    default_place = hashed("default_cut", digest)
+    default_place = uniform_hash("default_cut", digest)
     zone = zone_at(default_place, rules)
     decided = decided_status(row) is not None
     is_eligible = status != NEEDS_REVIEW and row["slice_label"] in rules.calibration.slices and zone == RESERVED
@@ -72,12 +72,12 @@ def place_of(row: Mapping[str, Any], rules: ReleaseRules) -> dict[str, Any]:
         "task": int.from_bytes(bytes.fromhex(sha256_text(digest)[:16]), signed=True),
         "subset": row["subset"] or "",
         "default_place": default_place,
-        "paper_place": hashed("paper_cut", *key),
-        "calibration_place": hashed("calibration", *key) if is_eligible and not row["partial_trial"] else None,
+        "paper_place": uniform_hash("paper_cut", *key),
+        "calibration_place": uniform_hash("calibration", *key) if is_eligible and not row["partial_trial"] else None,
     }
 
 
-def hashed(*parts: str) -> float:
+def uniform_hash(*parts: str) -> float:
     """A number in [0, 1) that depends on the parts only."""
     return int(sha256_text("\0".join(parts))[:13], 16) / 16**13
 
@@ -91,7 +91,7 @@ def zone_at(place: float, rules: ReleaseRules) -> str:
 
 
 def decided_status(row: Mapping[str, Any]) -> str | None:
-    """The label_status of a record; null if it is in review without a decision."""
+    """The label_status of a record; None if it is in review without a decision."""
     status = status_of(row["quality_tier"])
     return None if status == NEEDS_REVIEW and row["is_anomalous"] is None else status
 

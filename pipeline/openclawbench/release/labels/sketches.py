@@ -30,7 +30,7 @@ def sketch_tables(fingerprints: pl.DataFrame, rules: Duplicates) -> SketchTables
 
     values = fingerprints["minhash"].cast(pl.List(pl.UInt32)).explode(empty_as_null=False).to_numpy()
     matrix = np.reshape(values, (fingerprints.height, rules.permutations))
-    numbers = pl.Series("sketch", mixed(matrix).view(np.int64), pl.Int64)
+    numbers = pl.Series("sketch", hash_rows(matrix).view(np.int64), pl.Int64)
     minhashes = pl.Series("minhash", [row.tobytes() for row in matrix], pl.Binary)
     return SketchTables(
         fingerprints.select(TRAJECTORY_KEY).with_columns(numbers),
@@ -46,7 +46,7 @@ def sketch_bands(sketches: pl.DataFrame, rules: Duplicates) -> pl.DataFrame:
     matrix = matrix_of(sketches["minhash"], rules)
     tables = []
     for band in range(number):
-        buckets = mixed(matrix[:, band * width : (band + 1) * width], band)
+        buckets = hash_rows(matrix[:, band * width : (band + 1) * width], band)
         columns = {"partition": (buckets % PARTITIONS).astype(np.int64), "bucket": buckets.view(np.int64)}
         tables.append(pl.DataFrame(columns).with_columns(sketches["sketch"]))
     return pl.concat(tables).unique().sort("partition", "bucket", "sketch")
@@ -59,7 +59,7 @@ def matrix_of(minhashes: pl.Series, rules: Duplicates) -> "Numbers":
     return np.frombuffer(b"".join(minhashes), np.uint32).reshape(len(minhashes), rules.permutations)
 
 
-def mixed(matrix: "Numbers", seed: int = 0) -> "Numbers":
+def hash_rows(matrix: "Numbers", seed: int = 0) -> "Numbers":
     """A hash of 64 bits of each row."""
     import numpy as np
 

@@ -1,5 +1,5 @@
-"""Split: the label file of each trajectory in both cuts, or the reason why it is left out; and what its shard counts of
-them for the certificates."""
+"""Split: assigns each trajectory to a label file of both cuts, or gives the reason why it is left out; and counts the
+assignments of a shard for the certificates."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -93,12 +93,12 @@ def counts(rows: pl.LazyFrame, strata: pl.DataFrame) -> tuple[pl.LazyFrame, pl.L
 def split_corpus(
     slices: Sequence[tuple[pl.LazyFrame, pl.LazyFrame]], rules: ReleaseRules, folder: Path | None = None
 ) -> tuple[list[pl.LazyFrame], pl.DataFrame]:
-    """LabelAssignment of each slice, and SplitCertificate of all: by the same stages, without a run.
+    """LabelAssignment of each slice, and SplitCertificate of all slices, computed by the stages without a run.
 
-    A slice: LabelBasis and Fingerprint of some records. `folder`: for files of what the slices give; without, they are
-    held in memory."""
+    A slice is (LabelBasis, Fingerprint) of some records. `folder`: for temporary files; without it all tables stay in
+    memory."""
 
-    def kept(stage: Stage, number: int, tables: Sequence[pl.LazyFrame]) -> list[pl.LazyFrame]:
+    def run_stage(stage: Stage, number: int, tables: Sequence[pl.LazyFrame]) -> list[pl.LazyFrame]:
         frames = [conform(table.collect(), record) for table, record in zip(tables, stage.writes, strict=True)]
         if folder is None:
             return [frame.lazy() for frame in frames]
@@ -107,14 +107,14 @@ def split_corpus(
             frame.write_parquet(file, compression="lz4")
         return [pl.scan_parquet(file, glob=False) for file in files]
 
-    own = [kept(place, number, place(*tables, rules)) for number, tables in enumerate(slices)]
+    own = [run_stage(place, number, place(*tables, rules)) for number, tables in enumerate(slices)]
     places, sketches, bands = (pl.concat(tables) for tables in zip(*own, strict=True))
     strata, pool = (table.collect().lazy() for table in draw(places, rules))
     parts = (bands.filter(pl.col("partition") == number) for number in range(PARTITIONS))
     sides = pl.concat(near(part, sketches, places, strata, pool, rules).collect() for part in parts).lazy()
     assigned, *counted = zip(
         *(
-            kept(split, number, split(basis, own[number][0], strata, pool, sides))
+            run_stage(split, number, split(basis, own[number][0], strata, pool, sides))
             for number, (basis, _) in enumerate(slices)
         ),
         strict=True,

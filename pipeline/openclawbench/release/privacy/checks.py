@@ -17,8 +17,8 @@ def entropy(value: str) -> float:
     return -sum(count / len(value) * math.log2(count / len(value)) for count in counts)
 
 
-def decoded(value: str) -> str | None:
-    """The text that base64 encodes; null if the value is not base64 of printable ASCII."""
+def decode_base64(value: str) -> str | None:
+    """The text that base64 encodes; None if the value is not base64 of printable ASCII."""
     try:
         text = base64.b64decode(value + "=" * (-len(value) % 4), validate=True).decode("ascii")
     except (binascii.Error, ValueError):
@@ -28,7 +28,7 @@ def decoded(value: str) -> str | None:
 
 def is_user_and_password(value: str) -> bool:
     """True for base64 of user:password."""
-    text = decoded(value)
+    text = decode_base64(value)
     return text is not None and USER_AND_PASSWORD.fullmatch(text) is not None
 
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from openclawbench.release.privacy.checks import CHECKS, decoded, entropy
+from openclawbench.release.privacy.checks import CHECKS, decode_base64, entropy
 from openclawbench.release.privacy.rules import PrivacyRules, Rule, plugin_of
 
 QUOTE = "[\"']"  # in a filter; in JSON text it has backslashes before it
@@ -90,7 +90,7 @@ class RuleFinder:
 
     def holds_a_key(self, value: str) -> bool:
         """True if the text that this value encodes holds a find of another rule."""
-        text = decoded(value)
+        text = decode_base64(value)
         return text is not None and any(True for finder in self.inner for _ in finder.hits(text))
 
     def spans(self, text: str) -> Iterator[tuple[int, int]]:
@@ -114,7 +114,7 @@ class PrivacyFinder:
     """All rules. Making it compiles the patterns and loads detect-secrets."""
 
     def __init__(self, rules: PrivacyRules) -> None:
-        every = [*rules.rule, marks(rules)]
+        every = [*rules.rule, marker_rule(rules)]
         self.rules = rules
         self.finders = [RuleFinder(rule, rules.allow if rule.group != "redacted" else []) for rule in every]
         keys = [finder for finder in self.finders if finder.rule.group == "key" and not finder.rule.encoded]
@@ -122,10 +122,10 @@ class PrivacyFinder:
             finder.inner = keys if finder.rule.encoded else []
 
     def hits(self, text: str, finders: Iterable[RuleFinder] | None = None) -> list[Hit]:
-        """Finds in order, without overlaps: of overlapping finds the strictest stays. `finders`: the rules to use, null
+        """Finds in order, without overlaps: of overlapping finds the strictest stays. `finders`: the rules to use, None
         for all."""
         used = self.finders if finders is None else list(finders)
-        plain = blanked(text)
+        plain = blank_escapes(text)
         candidates = [hit for finder in used if finder.may_hit(plain) for hit in finder.hits(plain)]
         if "\n" in plain:
             candidates += list(wrapped_hits(plain, candidates, used))
@@ -162,7 +162,7 @@ class PrivacyFinder:
         `lines`: the number of each text's line; `looks`: `worth_a_look` of the lines. A column of texts is asked at
         once, because calls for each text and rule take several times as long as the rules themselves."""
         table = pl.DataFrame(
-            {"line": lines, "text": map(blanked, texts)}, schema={"line": pl.UInt32, "text": pl.String}
+            {"line": lines, "text": map(blank_escapes, texts)}, schema={"line": pl.UInt32, "text": pl.String}
         ).with_row_index("number")
         finders_of: dict[int, list[RuleFinder]] = {}
         for finder, look in zip(self.finders, looks, strict=True):
@@ -219,17 +219,19 @@ def without_overlaps(hits: list[Hit]) -> list[Hit]:
     return disjoint
 
 
-def blanked(text: str) -> str:
+def blank_escapes(text: str) -> str:
     """The text with escapes of JSON inside it as blanks, character for character, so that a word begins after them."""
-    return ESCAPED.sub(lambda match: " " * (len(match[0]) - 1) + unescaped(match[1]), text) if "\\" in text else text
+    return (
+        ESCAPED.sub(lambda match: " " * (len(match[0]) - 1) + unescape_letter(match[1]), text) if "\\" in text else text
+    )
 
 
-def unescaped(letter: str) -> str:
+def unescape_letter(letter: str) -> str:
     """The replacement for an escape's last character."""
     return letter if letter in "\"'" else " "
 
 
-def marks(rules: PrivacyRules) -> Rule:
+def marker_rule(rules: PrivacyRules) -> Rule:
     """The rule that finds markers of redaction."""
     before, _, after = rules.marker.partition("{kind}")
     pattern = f"{re.escape(before)}[a-z_]+{re.escape(after)}"

@@ -74,9 +74,9 @@ def blocked_names(scanned: Scanned) -> Iterator[str]:
         name_finds = (find for find in (*scanned.kept, *scanned.paths.kept) if find.in_name)
         yield (
             f"{in_names} names of records or files hold what must not be "
-            f"({named(name_finds, groups, scanned, in_names)}). A name joins records with one another and with "
-            "their inputs, and cannot be redacted: rename the file (or folder); a session_id or task_id is changed "
-            "where the session or the oracle says it."
+            f"({name_first_hits(name_finds, groups, scanned, in_names)}). A name joins records with one another and "
+            "with their inputs, and cannot be redacted: rename the file (or folder); a session_id or task_id is "
+            "changed where the session or the oracle says it."
         )
 
 
@@ -87,12 +87,12 @@ def blocked_texts(scanned: Scanned) -> Iterator[str]:
         flags = " ".join(sorted({"--on-keys redact" if "key" in group else "--on-personal redact" for group in groups}))
         text_finds = (find for find in scanned.kept if not find.in_name)
         yield (
-            f"{number} records hold what must not be ({named(text_finds, groups, scanned, number)}). "
+            f"{number} records hold what must not be ({name_first_hits(text_finds, groups, scanned, number)}). "
             f"`openclawbench release {flags}` puts a marker in their place, in text and in quotes."
         )
 
 
-def named(finds: Iterable[TextFind], groups: set[str], scanned: Scanned, number: int) -> str:
+def name_first_hits(finds: Iterable[TextFind], groups: set[str], scanned: Scanned, number: int) -> str:
     """The first hit of the first records."""
     chosen_finds = sorted((hit for hit in finds if hit.group in groups), key=order)
     first = {(find.source_model, find.trajectory_id): find for find in reversed(chosen_finds)}

@@ -1,4 +1,4 @@
-"""What the search found in the lines of a release, and the redaction of those lines."""
+"""Counts the finds in the lines of a release, and redacts those lines."""
 
 import json
 from collections import Counter
@@ -51,7 +51,7 @@ class Scanned:
         self.redacted: list[pl.DataFrame] = []  # of records to redact: key, group, kind, finds
         self.paths = TextScan()  # of inputs, as the data package names them
 
-    def look(self, tables: Iterable[Mapping[int | str, Path]], inputs: Iterable[pl.DataFrame]) -> None:
+    def count_finds(self, tables: Iterable[Mapping[int | str, Path]], inputs: Iterable[pl.DataFrame]) -> None:
         """Count the finds of each pass, a shard in memory at a time, and search the paths of inputs. `tables`: of each
         pass, shard -> part with its finds; `inputs`: tables with InputFile's columns."""
         scan_inputs(inputs, self.privacy_finder, self.paths)
@@ -109,7 +109,7 @@ class Redaction:
             yield from self.without(key, own) if key in self.former else own
 
     def without(self, key: Key, rows: list[Row]) -> Iterator[Row]:
-        """All lines of one record, redacted; the finds that remain replace the counted ones."""
+        """The lines of one record, redacted. Its counts of finds are replaced by those of the redacted lines."""
         lines = [RedactableLine(json.loads(row.line), MASTER_FILE in row.files) for row in rows]
         values = redact(lines, self.privacy_finder, self.rules.groups("redact"), self.rules.marker)
         pairs = list(zip(rows, values, strict=True))

@@ -103,7 +103,7 @@ class Redactor:
             return {name: self.with_quotes(inner) for name, inner in value.items()}
         if isinstance(value, str):
             for (*_, quote), other in self.quotes.items():
-                for form, written in {quote: other, escaped(quote): escaped(other)}.items():
+                for form, written in {quote: other, escape_json(quote): escape_json(other)}.items():
                     value = value.replace(form, written)
         return value
 
@@ -143,7 +143,7 @@ class Redactor:
 def forms(find: str, mark: str) -> Iterator[tuple[str, str]]:
     """The forms of a find elsewhere, if it is long enough to be unique."""
     if len(find) >= LONG_ENOUGH:
-        for form in (find, escaped(find), decoded(find)):
+        for form in (find, escape_json(find), decoded(find)):
             yield form, mark
 
 
@@ -152,7 +152,7 @@ def by_length(form: tuple[str, str]) -> tuple[int, str]:
     return -len(form[0]), form[0]
 
 
-def escaped(text: str) -> str:
+def escape_json(text: str) -> str:
     """A text as it is written inside a JSON string."""
     return canonical_json(text)[1:-1]
 

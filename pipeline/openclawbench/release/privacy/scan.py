@@ -37,7 +37,7 @@ class TextFind(NamedTuple):
     """One find, masked."""
 
     file: str  # from the release folder
-    line: int | None  # from 1; null before there are files
+    line: int | None  # from 1; None before there are files
     source_model: str
     trajectory_id: str
     step_id: int | None
@@ -53,7 +53,7 @@ class TextFind(NamedTuple):
 
     def masked(self, privacy_finder: PrivacyFinder) -> "TextFind":
         """The same, with every find in the names of its record masked too."""
-        model, name = (masked(text, privacy_finder) for text in (self.source_model, self.trajectory_id))
+        model, name = (mask_name(text, privacy_finder) for text in (self.source_model, self.trajectory_id))
         return self._replace(source_model=model, trajectory_id=name)
 
 
@@ -149,11 +149,11 @@ def finds_of(frame: pl.DataFrame, privacy_finder: PrivacyFinder) -> Iterator[Tex
         looks = privacy_finder.worth_a_look(some["line"])
         worth = looks.select(pl.any_horizontal(pl.all())).to_series()
         lines, looks = some.filter(worth), looks.filter(worth)
-        values = [parsed(line) for line in lines["line"]]
+        values = [parse_line(line) for line in lines["line"]]
         texts = [
             (number, place, step_id, encodable(text))
             for number, value in enumerate(values)
-            for place, step_id, text in texts_of(opened(value))
+            for place, step_id, text in texts_of(open_answer(value))
         ]
         suspects = privacy_finder.suspects([text[0] for text in texts], [text[3] for text in texts], looks)
         for at, finders in suspects:
@@ -162,7 +162,7 @@ def finds_of(frame: pl.DataFrame, privacy_finder: PrivacyFinder) -> Iterator[Tex
             yield from finds_at(text, privacy_finder, finders, (file, line, *key_of(values[number]), step_id, place))
 
 
-def parsed(line: str) -> dict[str, Any]:
+def parse_line(line: str) -> dict[str, Any]:
     """A line as plain data; a line that is not a record is searched as text, without a key."""
     try:
         value = json.loads(line)
@@ -177,19 +177,19 @@ def finds_in(
 ) -> Iterator[TextFind]:
     """Finds in every text of a released line; the parsed value of an answer is searched field by field."""
     key = key_of(value)
-    for place, step_id, text in texts_of(opened(value)):
+    for place, step_id, text in texts_of(open_answer(value)):
         yield from finds_at(text, privacy_finder, None, (file, line, *key, step_id, place))
 
 
 def finds_at(
     text: str, privacy_finder: PrivacyFinder, finders: list[RuleFinder] | None, where: Where
 ) -> Iterator[TextFind]:
-    """Finds in one text. `finders`: the rules that may find something in it, null for all."""
+    """Finds in one text. `finders`: the rules that may find something in it, None for all."""
     for number, hit in enumerate(hits := privacy_finder.hits(text, finders)):
         yield TextFind(*where, hit.group, hit.kind, excerpt(text, hits, number))
 
 
-def opened(value: dict[str, Any]) -> dict[str, Any]:
+def open_answer(value: dict[str, Any]) -> dict[str, Any]:
     """A raw answer with its parsed value as plain data; any other line unchanged."""
     try:
         return value | {"parsed": json.loads(value["parsed"])}
@@ -198,7 +198,7 @@ def opened(value: dict[str, Any]) -> dict[str, Any]:
 
 
 def texts_of(value: Any) -> list[tuple[str, int | None, str]]:
-    """(place, step or null, text) of every text in a value, in order."""
+    """(place, step or None, text) of every text in a value, in order."""
     texts: list[tuple[str, int | None, str]] = []
     add_texts(value, "", None, texts)
     return texts
@@ -235,7 +235,7 @@ def excerpt(text: str, hits: list[Hit], number: int) -> str:
     return " ".join("".join([*parts, text[at:end]]).split())
 
 
-def masked(text: str, privacy_finder: PrivacyFinder) -> str:
+def mask_name(text: str, privacy_finder: PrivacyFinder) -> str:
     """A whole name, every find in it masked."""
     at, parts = 0, []
     for hit in privacy_finder.hits(text.replace("/", " ")):

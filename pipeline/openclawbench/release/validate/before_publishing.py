@@ -55,12 +55,12 @@ def check_file(root: Path, name: str, partial_trials: pl.DataFrame, scratch: Pat
         counts.append(count(basis_of(batch, partial).lazy()).collect())
         columns.add(columns_of(batch))
         if len(counts) == SUMS_AT_ONCE:
-            counts = [summed(counts)]
+            counts = [sum_counts(counts)]
     columns.flush()
-    return CheckedFile(findings, summed(counts), columns.files)
+    return CheckedFile(findings, sum_counts(counts), columns.files)
 
 
-def summed(counts: list[pl.DataFrame]) -> pl.DataFrame:
+def sum_counts(counts: list[pl.DataFrame]) -> pl.DataFrame:
     """Counts of several parts of the records, as those of all of them."""
     sums: pl.DataFrame = summarize(pl.concat(counts).lazy()).collect()
     return sums
@@ -72,7 +72,7 @@ def refuse_invalid(root: Path, files: Sequence[CheckedFile]) -> None:
     findings = Findings()
     for checked in files:
         findings.absorb(checked.findings)
-    counts = summed([empty(SummaryCount), *(checked.counts for checked in files)])
+    counts = sum_counts([empty(SummaryCount), *(checked.counts for checked in files)])
     check_numbers(root, models_of(root), counts, findings)
     columns = (pl.read_parquet(path, glob=False) for checked in files for path in checked.columns)
     check_statistics(root, columns, findings, pictures=False)

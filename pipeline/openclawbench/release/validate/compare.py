@@ -64,9 +64,10 @@ def compare(published: Any, expected: Any, name: str, check: str, findings: Find
         if counted:
             findings.checked[counted] += 1
         if published_leaves.get(place) != expected_leaves.get(place):
-            message = (
-                f"{place} is {shown(published_leaves.get(place))}, the files give {shown(expected_leaves.get(place))}"
+            published_value, expected_value = (
+                shorten_value(values.get(place)) for values in (published_leaves, expected_leaves)
             )
+            message = f"{place} is {published_value}, the files give {expected_value}"
             findings.add(check, name, message)
 
 
@@ -83,7 +84,7 @@ def leaves(value: Any, place: str = "") -> Iterator[tuple[str, Any]]:
         yield place, value
 
 
-def shown(value: Any) -> str:
+def shorten_value(value: Any) -> str:
     """A value as text, cut to SHOWN characters."""
     text = repr(value)
     return text if len(text) <= SHOWN else text[:SHOWN] + "…"

@@ -17,7 +17,7 @@ from openclawbench.release.validate.recompute.fields import AT_ONCE, RecordRecom
 from openclawbench.release.validate.recompute.statistics import columns_of
 from openclawbench.release.validate.records.answers import deciding_answers
 from openclawbench.release.validate.records.consistency import problems
-from openclawbench.release.validate.records.key_tables import KeyCounts, KeyTable, missing
+from openclawbench.release.validate.records.key_tables import KeyCounts, KeyTable, missing_keys
 from openclawbench.release.validate.records.record_digest import RecordDigest, Records, digest_record
 from openclawbench.release.validate.records.record_index import Index
 from openclawbench.release.validate.records.spool import Spool
@@ -96,7 +96,7 @@ def check_tiers(root: Path, folder: str, records: Records, places: LinePlaces, f
         name = f"{folder}/{file}"
         for number, raw in raw_lines(root, name, findings):
             key = places.find(hashlib.sha256(raw).digest(), records)
-            key = key or differing(name, number, raw, records, findings)
+            key = key or find_differing_line(name, number, raw, records, findings)
             if key is None:
                 continue
             if (former := file_of_key.get(key)) is not None:
@@ -105,11 +105,11 @@ def check_tiers(root: Path, folder: str, records: Records, places: LinePlaces, f
             file_of_key[key] = name
             if records[key].tier != tier:
                 findings.add("tiers", name, f"{key[1]} is of tier {records[key].tier}", number)
-    for key in missing(records, file_of_key):
+    for key in missing_keys(records, file_of_key):
         findings.add("tiers", f"{folder}/{TIER_FILES.get(records[key].tier, '')}", f"{key[1]} is missing")
 
 
-def differing(name: str, number: int, raw: bytes, records: Records, findings: Findings) -> Key | None:
+def find_differing_line(name: str, number: int, raw: bytes, records: Records, findings: Findings) -> Key | None:
     """The key of a line that is not in the master table, with findings; None if the table does not have the key."""
     line = read_line(name, number, raw, Master, findings)
     if line is None:
@@ -131,7 +131,7 @@ def check_positives(root: Path, name: str, status: str, records: Records, findin
             findings.add("positives", name, f"{line.key[1]} is not an anomalous {status} record", line.number)
         elif hashlib.sha256(line.raw).digest() != record.positive:
             findings.add("positives", name, f"{line.key[1]} differs from its record in the master table", line.number)
-    for key in missing((key for key, record in records.rows() if is_positive(record, status)), present):
+    for key in missing_keys((key for key, record in records.rows() if is_positive(record, status)), present):
         findings.add("positives", name, f"{key[1]} is missing")
 
 
@@ -148,5 +148,5 @@ def check_raw(root: Path, name: str, stage: str, records: Records, findings: Fin
         if shown != (parsed and hashlib.sha256(parsed.encode()).digest()):
             message = f"{line.key[1]}: the record has another answer of stage {stage}"
             findings.add("raw_answers", name, message, line.number)
-    for key in missing((key for key, record in records.rows() if record.stages[stage] is not None), answered):
+    for key in missing_keys((key for key, record in records.rows() if record.stages[stage] is not None), answered):
         findings.add("raw_answers", name, f"{key[1]}: the answer that the record has is missing")

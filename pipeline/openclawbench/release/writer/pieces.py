@@ -30,7 +30,7 @@ REDACTED = "redacted.parquet"  # in the scratch folder: finds of the records to 
 
 @dataclass(frozen=True)
 class Piece:
-    """The trajectories of a model from `first`, included, to `end`, excluded; null: no bound."""
+    """The trajectories of a model from `first`, included, to `end`, excluded; None: no bound."""
 
     model: str
     number: int  # from 0

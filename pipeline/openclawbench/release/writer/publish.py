@@ -148,7 +148,7 @@ def scan_finds(run: Run, outcomes: Sequence[Path]) -> Scanned:
     scanned = Scanned(PrivacyRules.load(overrides=run.overrides))
     tables = [table for table in (ReleaseFind, ReleaseFindPass2) if table in run.keys]
     parts = [run.data.parts(table, run.keys[table]) for table in tables]
-    scanned.look(
+    scanned.count_finds(
         parts, (pl.read_parquet(part, glob=False, columns=["source_model", "path", "member"]) for part in outcomes)
     )
     folder = run.data.write_report(REPORT, report(scanned))

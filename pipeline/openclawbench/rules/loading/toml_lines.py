@@ -20,7 +20,7 @@ SCALAR = re.compile(r"[^,\]}\s#]+(?: [0-9][^,\]}\s#]*)?")  # a number, a truth v
 
 
 class Located(NamedTuple):
-    """Something in the text: where it is in the content, and the plain text that it is (null: no text in one line)."""
+    """Something in the text: where it is in the content, and the plain text that it is (None: no text in one line)."""
 
     place: Place
     line: int

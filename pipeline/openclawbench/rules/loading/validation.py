@@ -85,7 +85,7 @@ def ids_once(content: Content, *, of_each_table: bool) -> None:
 
 
 def not_finite(content: Any, place: tuple[int | str, ...] = ()) -> tuple[int | str, ...] | None:
-    """The place of the first number in a rule file that is infinite or NaN; null if all are finite."""
+    """The place of the first number in a rule file that is infinite or NaN; None if all are finite."""
     if isinstance(content, float):
         return None if isfinite(content) else place
     inside = content.items() if isinstance(content, dict) else enumerate(content) if isinstance(content, list) else ()

@@ -21,7 +21,7 @@ from openclawbench.errors import MissingExtra, UsageError
 from openclawbench.runtime.engines.processes import THREADS
 from openclawbench.runtime.engines.protocol import LostTask, Task, TaskResult, ignore_start
 
-AHEAD = 1  # tasks sent beyond the number of workers, so that none waits for the next one
+AHEAD = 1  # tasks sent beyond the number of workers, so that a worker always has a next task
 CONNECT_TIMEOUT_S = 10.0  # for an address to answer
 POLL_S = 0.5  # between two looks for Ctrl-C
 RETRIES = 1  # of a task whose worker died
@@ -32,7 +32,7 @@ LOCAL_ONLY = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0", "RAY_AUTH_MODE": "token"
 
 
 class RayCore:
-    """The engine for many machines. `workers` tasks at a time at most; null: one for each processor of the cluster."""
+    """The engine for several machines. `workers`: most tasks at a time; None: one for each processor of the cluster."""
 
     name = "ray"
 

@@ -207,7 +207,7 @@ def task(trial: dict[str, Any]) -> dict[str, Any]:
 
 
 def text(value: Any) -> str | None:
-    """A value that should be text; null for any other value."""
+    """A value that should be text; None for any other value."""
     return value if isinstance(value, str) else None
 
 
@@ -233,7 +233,7 @@ def run_summary(steps: StepList, times: list[str], beside: dict[str, Any], rules
 
 
 def bad_end(result: dict[str, Any], trial: dict[str, Any], rules: NormalizeRules) -> str | None:
-    """timeout | aborted | error if the record says that the run failed; null otherwise."""
+    """timeout | aborted | error if the record says that the run failed; None otherwise."""
     if result.get("status") != "failed" and trial.get("execution_status") not in ("failed", "cancelled", "invalid"):
         return None
     words = f"{result.get('failure_kind') or ''} {result.get('provider_error') or ''}"

@@ -57,8 +57,8 @@ def arguments_of(entry: Entry) -> str | None:
     A command stands under its own key, as it does in the line, so that `python calc.py` reads like any other tool's
     `{"command": "python calc.py"}`; beside other arguments it comes first, unless they hold a command themselves.
     """
-    arguments = written(entry.arguments)
-    command = written(entry.command)
+    arguments = raw_json_text(entry.arguments)
+    command = raw_json_text(entry.command)
     if command is None or not is_said(command):
         return arguments
     alone = f'{{"command": {command}}}'
@@ -73,7 +73,7 @@ def arguments_of(entry: Entry) -> str | None:
     return f'{{"command": {command}, {arguments.lstrip()[1:].lstrip()}' if others else alone
 
 
-def written(raw: msgspec.Raw) -> str | None:
+def raw_json_text(raw: msgspec.Raw) -> str | None:
     """A JSON value as it is in the line; None if it is absent or null."""
     data = bytes(raw)
     return None if data in (b"", b"null") else data.decode("utf-8", "backslashreplace")
@@ -87,7 +87,7 @@ def is_said(command: str) -> bool:
 def result_text(entry: Entry) -> str | None:
     """A result's text: stdout, then stderr, a newline between them; then its media as typed placeholders.
 
-    Where the line has neither, its content or, failing that, the preview that it keeps of the output. Blank is null.
+    Where the line has neither, its content or, failing that, the preview that it keeps of the output. Blank is None.
     """
     texts = [text for text in (text_or_json(entry.stdout), text_or_json(entry.stderr)) if text]
     if entry.stdout is None and entry.stderr is None:
@@ -108,6 +108,6 @@ def media_placeholder(value: Any) -> str:
 
 def result_details(entry: Entry) -> str | None:
     """Exit code and duration of a result under the names that OpenClaw's details have; None if it has neither."""
-    named = {"exitCode": written(entry.exit_code), "durationMs": written(entry.duration_ms)}
+    named = {"exitCode": raw_json_text(entry.exit_code), "durationMs": raw_json_text(entry.duration_ms)}
     parts = [f'"{name}": {value}' for name, value in named.items() if value is not None]
     return f"{{{', '.join(parts)}}}" if parts else None

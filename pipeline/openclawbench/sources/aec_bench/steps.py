@@ -30,7 +30,7 @@ class Message:
         before, after = with_content(self.texts[: self.texts_before]), with_content(self.texts[self.texts_before :])
         rows = before + after
         position = "before" if not after else "both" if before else "after"
-        return Speech(narration=joined(rows), position=position, rows=rows)
+        return Speech(narration=join_contents(rows), position=position, rows=rows)
 
 
 @dataclass
@@ -215,6 +215,6 @@ def with_content(rows: list[RawLine]) -> list[RawLine]:
     return [row for row in rows if not_blank(text_or_json(row.value.content))]
 
 
-def joined(rows: list[RawLine]) -> str | None:
+def join_contents(rows: list[RawLine]) -> str | None:
     """Contents of lines in order, a newline between, or None."""
     return "\n".join(text_or_json(row.value.content) or "" for row in rows) if rows else None

@@ -107,7 +107,7 @@ def trial_identity(context: dict[str, Any]) -> dict[str, Any]:
 
 
 def only_header(value: Any) -> dict[str, Any] | None:
-    """The header of a trajectory that has nothing else; null for any other. `value`: its text, or its only record."""
+    """The header of a trajectory that has nothing else; None for any other. `value`: its text, or its only record."""
     header: dict[str, Any] | None = None
     for record in records_in(value):
         if not isinstance(record, dict) or record.get("format") != FORMAT:

@@ -122,7 +122,7 @@ def results_of(step: AtifStep) -> list[ToolResult]:
 
 
 def content_text(content: Any) -> str | None:
-    """A message or a result as text: a string, or its parts with a newline between; blank is null."""
+    """A message or a result as text: a string, or its parts with a newline between; blank is None."""
     if isinstance(content, list):
         return not_blank("\n".join(part_text(part) for part in content if part_text(part)))
     return not_blank(content if content is None or isinstance(content, str) else as_json(content))

@@ -185,7 +185,7 @@ class AtifBuilder:
         step = self.list.call(name_of(call), known, stretch.moment, stretch.row, speech)
         step["order_ambiguous"] = ambiguous
         if answers:
-            self.list.answer(step, merged([answer.feedback for answer in answers]))
+            self.list.answer(step, merge_results([answer.feedback for answer in answers]))
 
     def note_failure(self, stretch: Stretch) -> None:
         """A message that ended in an error, or was aborted: counted whatever was done before it."""
@@ -254,7 +254,7 @@ def assign(
     return answers, ambiguous, [answered for answered in results if answered in orphans or answered in unnamed]
 
 
-def merged(parts: list[Feedback]) -> Feedback:
+def merge_results(parts: list[Feedback]) -> Feedback:
     """Several results that name one call, as one: texts with a newline between, details of the first that has any."""
     texts = [part.text for part in parts if part.text is not None]
     errors = [part.is_error for part in parts if part.is_error is not None]

@@ -5,7 +5,7 @@ import json
 from base64 import b64decode
 from typing import Any
 
-from openclawbench.sources.io.json_values import loaded
+from openclawbench.sources.io.json_values import load_json
 
 QUOTED = json.encoder.encode_basestring_ascii
 DETAIL_STRING = 300  # characters: longer strings of a result's details repeat its text
@@ -28,13 +28,13 @@ def image_placeholder(data: str | None, media_type: str | None, kind: str = "ima
 
 
 def slim_details(raw: bytes) -> str | None:
-    """Details of a result as JSON text without the long strings (they repeat the result's text); null if absent."""
+    """Details of a result as JSON text without the long strings (they repeat the result's text); None if absent."""
     if not raw or raw == b"null":
         return None
     if len(raw) <= DETAIL_STRING:
         return raw.decode("utf-8", "backslashreplace")
     try:
-        value = loaded(raw)
+        value = load_json(raw)
         if not isinstance(value, dict):
             return None
         texts = ((key, short_text(item)) for key, item in value.items())

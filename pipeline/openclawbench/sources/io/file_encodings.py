@@ -32,12 +32,12 @@ def decompressed(data: bytes) -> bytes:
 
     try:
         with pa.CompressedInputStream(pa.BufferReader(data), kind) as stream:
-            return limited(stream, data)
+            return read_limited(stream, data)
     except (OSError, pa.ArrowException) as error:
         raise BrokenCompression(f"broken {kind} data: {error}") from error
 
 
-def limited(stream: "pa.CompressedInputStream", data: bytes) -> bytes:
+def read_limited(stream: "pa.CompressedInputStream", data: bytes) -> bytes:
     """All that a stream gives. ValueError if it is too much."""
     parts: list[bytes] = []
     size = 0

@@ -15,7 +15,7 @@ Range = tuple[int, int]  # first byte, byte after the last
 
 def element_ranges(content: bytes, key: str | None) -> list[Range]:
     """Byte range of each element of the array that `key` of the document's object holds, or of the document itself
-    where `key` is null; empty if there is no such array.
+    where `key` is None; empty if there is no such array.
 
     ValueError if brackets, quotes, colons or commas do not fit.
     """
@@ -34,10 +34,10 @@ def object_ranges(data: bytes, start: int = 0) -> dict[str, Range]:
     ValueError if there is no whole object.
     """
     ranges: dict[str, Range] = {}
-    at = after(data, start, b"{")
+    at = skip_blanks_after(data, start, b"{")
     while data[at : at + 1] != b"}":
         key_end = value_end(data, at)
-        value_start = after(data, key_end, b":")
+        value_start = skip_blanks_after(data, key_end, b":")
         end = value_end(data, value_start)
         ranges[json.loads(readable(data[at:key_end]))] = (value_start, end)
         at = next_member(data, end, b"}")
@@ -47,7 +47,7 @@ def object_ranges(data: bytes, start: int = 0) -> dict[str, Range]:
 def array_ranges(data: bytes, start: int = 0) -> list[Range]:
     """Byte range of each element of the array at `start`. ValueError if there is no whole array."""
     ranges: list[Range] = []
-    at = after(data, start, b"[")
+    at = skip_blanks_after(data, start, b"[")
     while data[at : at + 1] != b"]":
         end = value_end(data, at)
         ranges.append((at, end))
@@ -72,7 +72,7 @@ def value_end(data: bytes, start: int) -> int:
     raise ValueError(f"byte {start}: a value without an end")
 
 
-def after(data: bytes, at: int, mark: bytes) -> int:
+def skip_blanks_after(data: bytes, at: int, mark: bytes) -> int:
     """The first byte that is not a blank after `mark`, which is the next byte that is not a blank."""
     at = skip_blanks(data, at)
     if data[at : at + 1] != mark:
@@ -83,7 +83,7 @@ def after(data: bytes, at: int, mark: bytes) -> int:
 def next_member(data: bytes, at: int, close: bytes) -> int:
     """Where the next member begins, or where the bracket that closes stands."""
     at = skip_blanks(data, at)
-    return at if data[at : at + 1] == close else after(data, at, b",")
+    return at if data[at : at + 1] == close else skip_blanks_after(data, at, b",")
 
 
 def skip_blanks(data: bytes, at: int) -> int:

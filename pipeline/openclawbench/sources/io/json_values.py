@@ -19,7 +19,7 @@ def whole_number(digits: str) -> int | float:
 STANDARD = json.JSONDecoder(parse_int=whole_number)
 
 
-def loaded(text: str | bytes) -> Any:
+def load_json(text: str | bytes) -> Any:
     """A JSON value: by the fast parser, or by the standard one where that gives up (a number beyond all bounds, half an
     emoji). Raises ValueError or RecursionError if it is not valid JSON."""
     try:
@@ -56,12 +56,12 @@ class NoNumber(ValueError):
     """NaN or an infinity, which Python's parser reads, and JSON does not have."""
 
 
-def refused(constant: str) -> NoReturn:
+def refuse_constant(constant: str) -> NoReturn:
     """Called by the parser for NaN, Infinity and -Infinity."""
     raise NoNumber(f"{constant} is not a JSON value")
 
 
-DECODER = json.JSONDecoder(parse_constant=refused, parse_int=whole_number)
+DECODER = json.JSONDecoder(parse_constant=refuse_constant, parse_int=whole_number)
 
 
 def why_not_json(text: str, error: ValueError | RecursionError, start: int = 0) -> str:

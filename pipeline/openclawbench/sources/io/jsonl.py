@@ -193,7 +193,7 @@ def ends_of_objects(content: bytes) -> list[int] | None:
 
 
 def plain_lines(content: bytes, decode: Callable[[bytes], Any]) -> list[RawLine] | None:
-    """The records of a file in which every line is one, as nearly every file is; null for any other, which is then
+    """The records of a file in which every line is one, as nearly every file is; None for any other, which is then
     looked at line by line."""
     if SURROGATE_ESCAPE.search(content) is not None:
         return None

@@ -16,7 +16,7 @@ CHUNK = 4 << 20
 MAPPED: WeakValueDictionary[int, mmap.mmap] = WeakValueDictionary()  # by the address at which they are
 
 
-def mapped(handle: int, size: int) -> mmap.mmap | None:
+def map_file(handle: int, size: int) -> mmap.mmap | None:
     """The bytes of an open file as they are now; None if they cannot be copied (no room, no such system call)."""
     try:
         with tempfile.TemporaryFile() as copy:

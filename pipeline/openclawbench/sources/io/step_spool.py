@@ -1,5 +1,7 @@
-"""Steps of a very long session, turned into compressed columns while it is still being read: a fortieth of the memory
-of rows. They are written as they are read again, a part at a time."""
+"""Steps of a very long session, kept as compressed Parquet parts while the file is read.
+
+They take a fortieth of the memory of rows. They are read again, and written, part by part.
+"""
 
 from dataclasses import dataclass
 from io import BytesIO
@@ -12,9 +14,13 @@ from openclawbench.rules.normalize import NormalizeRules
 from openclawbench.tables.schema import from_records, schema
 
 Row = dict[str, Any]
-AT_ONCE = 4 << 20  # raw bytes after which the steps since then become columns
-LATER = ("resolved_by_step", "resolved_by_user_turn", "resolved_status")  # columns that a later record may still fill
-LOOKED_AT = (
+PART_BYTES = 4 << 20  # raw bytes whose steps become one part
+FILLED_LATER = (
+    "resolved_by_step",
+    "resolved_by_user_turn",
+    "resolved_status",
+)  # columns that a later record may still fill
+KEPT_COLUMNS = (
     "step_id",
     "user_turn",
     "action_kind",
@@ -22,16 +28,16 @@ LOOKED_AT = (
     "has_result",
     "result_synthetic",
     "order_ambiguous",
-    *LATER,
+    *FILLED_LATER,
 )
 TEXTS = ("arguments", "reflection_text", "result_details")
 
 
 class StepSpool:
-    """Takes rows over from a builder's list; leaves there those that are looked at once all are known.
+    """Moves the rows of a builder's list into parts. Rows that are needed again at the end of the session stay.
 
-    These are: the last one, the first of each user turn, and what background commands are linked by. To number the
-    user turns, to link the commands and to say how the session ended, they are as good as all of them.
+    These are the last row, the first of each user turn, and the rows that link background commands. They suffice to
+    number the user turns, to link the commands and to tell how the session ended.
     """
 
     def __init__(self) -> None:
@@ -41,9 +47,9 @@ class StepSpool:
         self.raw_bytes = 0
 
     def take_over(self, steps: list[Row], raw_bytes: int, rules: NormalizeRules) -> None:
-        """Spool the builder's steps if so many bytes have been read since the last time."""
+        """Spool the builder's new steps once PART_BYTES have been read since the last part."""
         self.raw_bytes += raw_bytes
-        if self.raw_bytes < AT_ONCE:
+        if self.raw_bytes < PART_BYTES:
             return
         self.raw_bytes = 0
         self.spool(from_records(steps[self.spooled_rows :], Step))
@@ -58,9 +64,11 @@ class StepSpool:
         self.height += steps.height
 
     def finish(self, steps: list[Row]) -> "SpooledSteps":
-        """Every step, given the builder's list at the end: its rows may know by now what the spooled ones did not."""
+        """All steps. `steps`: the builder's list at the end of the session, whose rows fill FILLED_LATER."""
         self.spool(from_records(steps[self.spooled_rows :], Step))
-        later = {name: {step["step_id"]: step[name] for step in steps if step[name] is not None} for name in LATER}
+        later = {
+            name: {step["step_id"]: step[name] for step in steps if step[name] is not None} for name in FILLED_LATER
+        }
         return SpooledSteps(self.parts, self.height, later)
 
 
@@ -86,23 +94,23 @@ class SpooledSteps:
 
 
 def trim_rows(steps: list[Row], first: int, rules: NormalizeRules) -> list[Row]:
-    """What stays of the rows from `first` on; without their texts, where those are of no use any more."""
-    columns = []
+    """The rows from `first` on that stay in the list, without the texts that are not needed again."""
+    kept_rows = []
     for index in range(first, len(steps)):
         step = steps[index]
         if may_be_linked(step, rules):
-            columns.append({name: step[name] for name in (*LOOKED_AT, *TEXTS)})
+            kept_rows.append({name: step[name] for name in (*KEPT_COLUMNS, *TEXTS)})
         elif (
             index in (0, len(steps) - 1)
             or step["user_turn"] != steps[index - 1]["user_turn"]
             or step["order_ambiguous"]
         ):
-            columns.append({name: step[name] for name in LOOKED_AT} | dict.fromkeys(TEXTS))
-    return columns
+            kept_rows.append({name: step[name] for name in KEPT_COLUMNS} | dict.fromkeys(TEXTS))
+    return kept_rows
 
 
 def may_be_linked(step: Row, rules: NormalizeRules) -> bool:
-    """True for a step that leaves a command running, or that may tell the end of one."""
+    """True for a step that leaves a command running, or may report that one ended."""
     details = step["result_details"]
     polls = step["tool_name_raw"] in rules.background.process_tools
     return polls or (details is not None and any(sign in details for sign in rules.open_signs))

@@ -13,7 +13,7 @@ is_written = WRITTEN.fullmatch
 
 
 def iso_time(value: Any) -> str | None:
-    """A record's time as UTC ISO-8601 with milliseconds, from ISO text or epoch milliseconds; else null."""
+    """A record's time as UTC ISO-8601 with milliseconds, from ISO text or epoch milliseconds; else None."""
     if type(value) is str and is_written(value):
         return value
     try:

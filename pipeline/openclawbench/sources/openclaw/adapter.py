@@ -31,7 +31,7 @@ from openclawbench.sources.openclaw.records import (
     decode_line,
     decode_outline,
 )
-from openclawbench.sources.openclaw.repairs import lasting
+from openclawbench.sources.openclaw.repairs import lasting_digests
 from openclawbench.sources.openclaw.run_summary import run_summary
 from openclawbench.sources.openclaw.steps import StepBuilder
 from openclawbench.sources.sidecars import harbor
@@ -180,7 +180,7 @@ def begin_session(
         other_outcomes=outcomes[1:],
         task=context.get("task", {}),
         records_in=len(lines) + raw.torn,
-        record_digests=RecordDigests(content, lines, partial(lasting, rules=rules.repaired)),
+        record_digests=RecordDigests(content, lines, partial(lasting_digests, rules=rules.repaired)),
     )
     if lines[0].escaped:
         session.escaped_fields += written_out(
@@ -248,7 +248,7 @@ def message_content(message: Message) -> tuple[Any, ...]:
 
 
 def id_text(value: Any) -> str | None:
-    """An id as text; null stays null."""
+    """An id as text; None stays None."""
     return None if value is None else str(value)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from openclawbench.rules.normalize import NormalizeRules, Notice
-from openclawbench.sources.io.json_values import loaded
+from openclawbench.sources.io.json_values import load_json
 
 Row = dict[str, Any]
 
@@ -14,7 +14,7 @@ Row = dict[str, Any]
 def loads(text: str | None) -> Row:
     """A JSON object, or an empty one where the text is not one."""
     try:
-        value = loaded(text) if text else None
+        value = load_json(text) if text else None
     except (ValueError, RecursionError):
         return {}
     return value if isinstance(value, dict) else {}

@@ -22,7 +22,7 @@ ENTRY_KEYS = {
 
 
 def run_context(session_key: str | None, entry: dict[str, Any]) -> dict[str, Any]:
-    """RunContext of one index entry; a value of an unexpected type is null."""
+    """RunContext of one index entry; a value of an unexpected type is None."""
     context: dict[str, Any] = dict.fromkeys(RunContext.model_fields)
     for name, (key, kind) in ENTRY_KEYS.items():
         value = entry.get(key)

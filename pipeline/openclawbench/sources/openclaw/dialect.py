@@ -83,7 +83,7 @@ def image_source(raw: msgspec.Raw) -> ImageSource:
 
 
 def text_in(raw: msgspec.Raw) -> str | None:
-    """A JSON string; null for any other value."""
+    """A JSON string; None for any other value."""
     try:
         return NAME.decode(bytes(raw) or b"null")
     except msgspec.ValidationError:

@@ -161,7 +161,7 @@ def decode_loosely(data: bytes, refused: msgspec.ValidationError) -> SessionReco
 
 
 def of_unknown_type(data: bytes) -> SessionRecord | None:
-    """A record of an unknown type, whose content is not read; null for any other."""
+    """A record of an unknown type, whose content is not read; None for any other."""
     try:
         bare = BARE.decode(data)
     except (msgspec.ValidationError, RecursionError):

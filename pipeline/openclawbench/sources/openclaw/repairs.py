@@ -6,14 +6,14 @@ from hashlib import blake2b
 from typing import Any
 
 from openclawbench.rules.normalize import RepairedRules
-from openclawbench.sources.io.json_values import loaded
+from openclawbench.sources.io.json_values import load_json
 from openclawbench.sources.openclaw.branches import Node, active_branch
 from openclawbench.sources.openclaw.records import FAILED
 
 BLANK = {"type": "text", "text": ""}
 
 
-def lasting(records: Iterable[bytes], rules: RepairedRules) -> list[bytes]:
+def lasting_digests(records: Iterable[bytes], rules: RepairedRules) -> list[bytes]:
     """Digests of the records of the active branch that no repair takes out, puts in or rewrites, without what a repair
     may change in them. A record hangs on the nearest one above it that lasts."""
     values = [value_of(record) for record in records]
@@ -26,7 +26,7 @@ def lasting(records: Iterable[bytes], rules: RepairedRules) -> list[bytes]:
 def value_of(record: bytes) -> dict[str, Any]:
     """A record's JSON object; its bytes as text, in one, where it is not an object."""
     try:
-        value = loaded(record)
+        value = load_json(record)
     except (ValueError, RecursionError):
         value = None
     return value if isinstance(value, dict) else {"record": record.decode("utf-8", "backslashreplace")}

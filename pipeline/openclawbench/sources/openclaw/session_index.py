@@ -70,7 +70,7 @@ def entry_of(raw: msgspec.Raw) -> Any:
 
 
 def index_fault(path: str, content: bytes | memoryview) -> Fault | None:
-    """What is wrong with a session index, with the line of the first fault; null for a sound one, and for any other
+    """What is wrong with a session index, with the line of the first fault; None for a sound one, and for any other
     file."""
     if not is_index(path):
         return None

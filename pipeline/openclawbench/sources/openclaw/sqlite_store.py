@@ -45,7 +45,7 @@ class StoredSession:
 @dataclass(frozen=True)
 class StoreNote:
     """Something about a store that is not a session: `reason` is its code, `what` says it without the place and without
-    what to do, `table` is the one that it is about (null: the whole store), `records` how many it is about."""
+    what to do, `table` is the one that it is about (None: the whole store), `records` how many it is about."""
 
     reason: str
     what: str
@@ -66,7 +66,7 @@ class PrivateCopy:
 
     def __init__(self, path: Path) -> None:
         folder = Path(tempfile.mkdtemp(prefix="openclawbench-"))
-        weakref.finalize(self, removed, folder, os.getpid())
+        weakref.finalize(self, remove_folder, folder, os.getpid())
         self.file = folder / "store.sqlite"
         for _ in range(ATTEMPTS):
             before = stamps(path)
@@ -82,7 +82,7 @@ class PrivateCopy:
         raise BrokenStore("it was written to while it was being copied; run again when the agent is idle")
 
 
-def removed(folder: Path, process: int) -> None:
+def remove_folder(folder: Path, process: int) -> None:
     """Remove a folder; a process that was forked from the one that made it leaves it alone."""
     if os.getpid() == process:
         shutil.rmtree(folder, ignore_errors=True)
@@ -95,7 +95,7 @@ def copy_of(path: Path, known_stamps: tuple[Stamp, ...], process: int) -> Privat
 
 
 @contextmanager
-def copied(path: Path) -> Iterator[sqlite3.Connection]:
+def open_copy(path: Path) -> Iterator[sqlite3.Connection]:
     """A connection to a private copy of the store as it is now."""
     copy = copy_of(path, tuple(stamps(path)), os.getpid())
     with closing(sqlite3.connect(copy.file)) as connection:
@@ -121,14 +121,14 @@ def read_store(path: Path) -> Iterator[StoredSession | StoreNote]:
     """Every session of the store in the order of ids, before them what there is to say of the store. Raises BrokenStore
     with the reason."""
     try:
-        with copied(path) as connection:
+        with open_copy(path) as connection:
             if (why := layout_difference(connection)) is not None:
                 yield StoreNote("unknown_store", why)
                 return
             ids, nodes = session_ids(connection), read_nodes(connection)
             yield from notes(connection, ids, nodes.fault)
             for session_id in ids:
-                yield stored(connection, session_id, nodes.contexts.get(session_id, {}))
+                yield read_stored_session(connection, session_id, nodes.contexts.get(session_id, {}))
     except (sqlite3.Error, ValueError) as error:
         raise BrokenStore(str(error)) from error
 
@@ -153,13 +153,13 @@ def is_store(path: Path) -> bool:
 def member_content(path: Path, session_id: str) -> bytes:
     """The records of one session again. Raises BrokenStore with the reason; OSError if the store is not there."""
     try:
-        with copied(path) as connection:
+        with open_copy(path) as connection:
             return lines(connection, session_id)
     except (sqlite3.Error, ValueError) as error:
         raise BrokenStore(str(error)) from error
 
 
-def stored(connection: sqlite3.Connection, session_id: Any, context: dict[str, Any]) -> StoredSession:
+def read_stored_session(connection: sqlite3.Connection, session_id: Any, context: dict[str, Any]) -> StoredSession:
     """One session; where one of its rows cannot be read it says so, and the rest of the store is read all the same."""
     if not isinstance(session_id, str):
         return StoredSession(repr(session_id), b"", {}, "records of the store whose session id is not text")

@@ -163,7 +163,7 @@ class StepBuilder(StepRows):
 
     def without_runner_texts(self, message: Message, text: str, is_injected: bool) -> tuple[str | None, str | None]:
         """A message's text without the blocks that the program wrote in the agent's place, and the rule of the first of
-        these; the text as it is, and null, where there is none."""
+        these; the text as it is, and None, where there is none."""
         is_unused = is_injected or message.stopReason in FAILED or (bool(message.usage) and not has_used(message))
         text_rules = [(part, self.rules.runner_text(part, is_unused)) for part in texts_of(message)]
         rule = next((rule for _, rule in text_rules if rule is not None), None)
@@ -244,7 +244,7 @@ class StepBuilder(StepRows):
     def close_stretch(self) -> None:
         """Steps of the open message: calls paired with results, then orphan results."""
         open_one, message = self.stretch, self.stretch.message
-        pairing = paired(open_one.calls, open_one.results)
+        pairing = pair_message(open_one.calls, open_one.results)
         if message is not None:
             self.message_steps(open_one, pairing, message.stopReason in FAILED)
         if open_one.results:
@@ -341,7 +341,7 @@ class StepBuilder(StepRows):
             self.note_escapes(step, [self.stretch.row, *(result.row for result in self.stretch.results)])
 
 
-def paired(calls: list[Block], results: list[ToolResult]) -> Pairing:
+def pair_message(calls: list[Block], results: list[ToolResult]) -> Pairing:
     """pair() of a message's calls and the results after it; most come back one by one in the order of the calls."""
     if not calls and not results:
         return NOTHING

@@ -38,7 +38,7 @@ class Event:
 
     @property
     def role(self) -> str | None:
-        """Role of a message event, else null."""
+        """Role of a message event, else None."""
         role = self.value.get("role") if self.kind == "message" else None
         return role if isinstance(role, str) else None
 

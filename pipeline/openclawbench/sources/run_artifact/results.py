@@ -25,7 +25,7 @@ class ToolResult:
 
     @property
     def call_id(self) -> str | None:
-        """Id of the call it answers; null in the spelling that has none."""
+        """Id of the call it answers; None in the spelling that has none."""
         return text_of(self.event.value.get("call_id")) or text_of(self.event.metadata.get("tool_call_id"))
 
     @property

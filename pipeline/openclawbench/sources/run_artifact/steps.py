@@ -116,7 +116,7 @@ class TraceBuilder:
         return bool(now.results) or now.moment.followed or final
 
     def open_message(self, event: Event, message: Event | None) -> None:
-        """A new agent message begins: by its own event, or (message null) by a call after results."""
+        """A new agent message begins: by its own event, or (message None) by a call after results."""
         self.stretch.moment.followed = True
         self.close_stretch()
         self.stretch = Stretch(self.list.moment(time_of(event)), message)

@@ -31,15 +31,15 @@ ATIF_NAME = "trajectory.json"
 
 def find_sidecars(path: str, paths: frozenset[str]) -> dict[str, str]:
     """The nearest result.json above a session, within its source model; the configuration of a trial that has none."""
-    nearest = next((f"{folder}/{RESULT}" for folder in above(path) if f"{folder}/{RESULT}" in paths), None)
+    nearest = next((f"{folder}/{RESULT}" for folder in folders_above(path) if f"{folder}/{RESULT}" in paths), None)
     files = {} if nearest is None or nearest == path else {TRIAL: nearest}
-    trial = next((dirname(folder) for folder in above(path) if basename(folder) == AGENT), None)
+    trial = next((dirname(folder) for folder in folders_above(path) if basename(folder) == AGENT), None)
     if trial and f"{trial}/{RESULT}" not in paths and f"{trial}/{CONFIG}" in paths:
         files[TRIAL_CONFIG] = f"{trial}/{CONFIG}"
     return files
 
 
-def above(path: str) -> Iterator[str]:
+def folders_above(path: str) -> Iterator[str]:
     """The folders above a file, the nearest first, down to that of the source model."""
     while path := dirname(path):
         yield path
@@ -52,7 +52,7 @@ def natives(paths: frozenset[str]) -> dict[str, list[str]]:
     for path in sorted(paths):
         name = basename(path)
         if name.endswith(".jsonl") and not name.endswith(".trajectory.jsonl"):
-            for folder in above(path):
+            for folder in folders_above(path):
                 below[folder].append(path)
     return below
 
@@ -70,7 +70,7 @@ def trial_of(path: str, sidecars: dict[str, Any]) -> dict[str, Any] | None:
     """What a trial result says of the session, small, or None."""
     result: Any = sidecars.get(TRIAL)
     if not is_trial(result):
-        return interrupted(sidecars.get(TRIAL_CONFIG))
+        return interrupted_trial(sidecars.get(TRIAL_CONFIG))
     name, step = step_of(result, path)
     scored = step or result
     error = scored.get("exception_info") or result.get("exception_info")
@@ -91,7 +91,7 @@ def trial_of(path: str, sidecars: dict[str, Any]) -> dict[str, Any] | None:
     return {name: value for name, value in fields.items() if value is not None}
 
 
-def interrupted(config: Any) -> dict[str, Any] | None:
+def interrupted_trial(config: Any) -> dict[str, Any] | None:
     """What the configuration of a trial without a result says of its sessions, or None: its task is the name of its
     folder, as in a result."""
     if not (isinstance(config, dict) and {"trial_name", "trials_dir", "task"} <= config.keys()):

@@ -59,7 +59,7 @@ def own_folder(path: str) -> re.Match[str] | None:
 
 
 def repetition(path: str) -> int | None:
-    """N of run_<N>.json, else null."""
+    """N of run_<N>.json, else None."""
     match = RUN_FILE.match(path.rpartition("/")[2])
     return int(match[1]) if match else None
 

@@ -100,19 +100,19 @@ def combined_outcome(values: dict[str, Any], rules: TableRules) -> RowOutcome:
 
 
 def by_score(score: float, rules: TableRules) -> bool | None:
-    """What a score says by itself: all of it, or nothing; null for a part, of which the benchmark says what it is."""
+    """What a score says by itself: all of it, or nothing; None for a part, of which the benchmark says what it is."""
     return True if score >= rules.score.pass_from else False if score <= 0 else None
 
 
 def text(value: Any) -> str | None:
-    """A text that is not blank, or a whole number as text; null for any other value."""
+    """A text that is not blank, or a whole number as text; None for any other value."""
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
     return value.strip() if isinstance(value, str) and value.strip() else None
 
 
 def truth_of(value: Any) -> bool | None:
-    """True or false, also written as 1 or 0; null for any other value."""
+    """True or false, also written as 1 or 0; None for any other value."""
     return bool(value) if isinstance(value, bool | int | float) and value in (0, 1) else None
 
 

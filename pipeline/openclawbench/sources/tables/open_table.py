@@ -7,7 +7,7 @@ from typing import Any
 
 from openclawbench.rules.tables import TableRules
 from openclawbench.sources.io.file_encodings import MAGIC_BYTES, decompressed, is_compressed
-from openclawbench.sources.io.mmap_files import mapped
+from openclawbench.sources.io.mmap_files import map_file
 from openclawbench.sources.tables.parquet import MAGIC, ParquetTable, find_parquet_table, open_parquet
 from openclawbench.sources.tables.rows import JsonTable, SessionTable, find_json_table, number_in
 from openclawbench.tables.bytes_column import LARGE_BYTES
@@ -35,7 +35,7 @@ def member_value(path: Path, member: str) -> bytes:
     there."""
     status = path.stat()
     known = (status.st_size, status.st_mtime_ns, os.getpid())
-    return opened(path, known, number_column(member)).value(member)
+    return open_table(path, known, number_column(member)).value(member)
 
 
 def number_column(member: str) -> str:
@@ -44,7 +44,7 @@ def number_column(member: str) -> str:
 
 
 @lru_cache(maxsize=1)
-def opened(path: Path, known: Known, column: str) -> SessionTable:
+def open_table(path: Path, known: Known, column: str) -> SessionTable:
     """The table in this state, opened once a process: its rows are asked for one by one."""
     with path.open("rb") as file:
         head = file.read(max(MAGIC_BYTES, len(MAGIC)))
@@ -60,5 +60,5 @@ def mapped_or_read(path: Path) -> bytes | memoryview:
     """The bytes of a file; those of a very large one as a view."""
     with path.open("rb") as file:
         size = os.fstat(file.fileno()).st_size
-        mapping = mapped(file.fileno(), size) if size >= LARGE_BYTES else None
+        mapping = map_file(file.fileno(), size) if size >= LARGE_BYTES else None
     return path.read_bytes() if mapping is None else memoryview(mapping)

@@ -74,7 +74,9 @@ def find_parquet_table(file: "pq.ParquetFile", rules: TableRules) -> ParquetTabl
     """The table of sessions that a Parquet file is; None if no column holds any."""
     head: list[Row] = []
     for row in rows_of(file):
-        head.append({name: plain(value) if isinstance(value, dict | list) else value for name, value in row.items()})
+        head.append(
+            {name: drop_null_fields(value) if isinstance(value, dict | list) else value for name, value in row.items()}
+        )
         if len(head) >= LOOKED_AT:
             break
     column = session_column(head, rules)
@@ -96,15 +98,15 @@ def text_of(value: Any) -> bytes:
     """A session's bytes: text as it stands in its column, any other value as JSON text."""
     if isinstance(value, str):
         return value.encode("utf-8", "backslashreplace")
-    return json.dumps(plain(value), ensure_ascii=False, separators=(",", ":"), default=str).encode()
+    return json.dumps(drop_null_fields(value), ensure_ascii=False, separators=(",", ":"), default=str).encode()
 
 
-def plain(value: Any) -> Any:
+def drop_null_fields(value: Any) -> Any:
     """A value without the null fields of its objects; a map, which comes as pairs, as an object."""
     if isinstance(value, dict):
-        return {name: plain(item) for name, item in value.items() if item is not None}
+        return {name: drop_null_fields(item) for name, item in value.items() if item is not None}
     if isinstance(value, list):
         if value and all(isinstance(item, tuple) and len(item) == 2 for item in value):
-            return {str(name): plain(item) for name, item in value}
-        return [plain(item) for item in value]
+            return {str(name): drop_null_fields(item) for name, item in value}
+        return [drop_null_fields(item) for item in value]
     return value

@@ -15,7 +15,7 @@ from typing import Any
 from openclawbench.rules.tables import TableRules
 from openclawbench.sources.identification import WHOLE_JSON, FileFormat, decode, identify
 from openclawbench.sources.io.json_ranges import element_ranges, object_ranges
-from openclawbench.sources.io.json_values import loaded, why_not_json
+from openclawbench.sources.io.json_values import load_json, why_not_json
 from openclawbench.sources.io.jsonl import BOM, pieces, readable
 
 LOOKED_AT = 20  # rows from which a file's column of sessions is told; broken ones among them do not count
@@ -29,7 +29,7 @@ class TableRow:
     """One row: the session's bytes, or why there is none (`reason`, `problem`).
 
     `member` names it in the file: `line7`, `row7`, with the column where the session is not bytes of the file. One that
-    is lies at `offset`, `length` bytes from `line` on; else `length` is null. `values`: what the rules look at of the
+    is lies at `offset`, `length` bytes from `line` on; else `length` is None. `values`: what the rules look at of the
     other columns, by their names; those inside objects with dots.
     """
 
@@ -93,7 +93,7 @@ class JsonTable(SessionTable):
         if len(data) > MOST_BYTES:
             return TableRow(**place, reason="too_large", problem=too_large(len(data)))
         try:
-            row = loaded(readable(data))
+            row = load_json(readable(data))
             ranges = object_ranges(data) if isinstance(row, dict) else {}
         except (ValueError, RecursionError) as error:
             why = why_not_json(data.decode("utf-8", "replace").strip(), ValueError(str(error)))
@@ -209,7 +209,7 @@ def no_document(content: bytes, column: str) -> str:
     """Why the value of the column of sessions is not a session."""
     text = content.decode("utf-8", "replace").strip()
     try:
-        loaded(readable(content))
+        load_json(readable(content))
     except (ValueError, RecursionError) as error:
         return f"column {column}: not JSON: {why_not_json(text, error)}"
     return f"column {column}: neither an ATIF document nor a list of its steps or of chat messages"

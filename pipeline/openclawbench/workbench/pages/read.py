@@ -25,8 +25,8 @@ from openclawbench.workbench.readers.index import (
     in_order,
     neighbours,
     read_query,
-    selected,
-    ways_out,
+    select_rows,
+    suggest_filter_removals,
 )
 from openclawbench.workbench.readers.reader import LABEL
 from openclawbench.workbench.site import Address, Site, answer, attached, href, person_of, render, site_of
@@ -53,7 +53,7 @@ def trajectories(request: Request) -> Response:
     pairs = request.query_params.multi_items()
     query = read_query(pairs)
     index = site.index(query)
-    rows = selected(index, query)
+    rows = select_rows(index, query)
     if request.query_params.get("format") == "ids":
         person.saw(rows)  # the filters may say their label
         keys = in_order(rows, query).select("source_model", "trajectory_id")
@@ -86,7 +86,7 @@ def trajectories(request: Request) -> Response:
         "all_columns": list(COLUMNS),
         "titles": TITLES,
         "names": FACETS,
-        "ways_out": ways_out(index, query) if not rows.height else [],
+        "ways_out": suggest_filter_removals(index, query) if not rows.height else [],
     }
     return answer(request, "list.html", data, **context)
 

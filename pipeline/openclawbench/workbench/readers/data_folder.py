@@ -22,7 +22,7 @@ from openclawbench.records.session import Step, TraceSummaryRow, Trajectory
 from openclawbench.runtime.run import Run, digest
 from openclawbench.storage.data_folder import DataFolder
 from openclawbench.tables.record import TRAJECTORY_KEY, Record
-from openclawbench.workbench.readers.index import finished, label_columns, second_columns
+from openclawbench.workbench.readers.index import complete_index, label_columns, second_columns
 from openclawbench.workbench.readers.reader import Reader, Row, label_of
 from openclawbench.workspace.last_run import differences, last_run
 from openclawbench.workspace.settings import settings
@@ -148,7 +148,7 @@ class DataReader(Reader):
         }
         for record, columns in joined.items():
             rows = rows.join(columns(self.table(record)), on=TRAJECTORY_KEY, how="left")
-        return finished(rows, {})
+        return complete_index(rows, {})
 
     def packets(self) -> pl.LazyFrame:
         return self.table(Evidence)

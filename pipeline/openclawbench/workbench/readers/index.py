@@ -160,7 +160,7 @@ def without(conditions: Mapping[str, pl.Expr], name: str) -> dict[str, pl.Expr]:
     return {facet: condition for facet, condition in conditions.items() if facet != name}
 
 
-def selected(index: pl.DataFrame, query: Query) -> pl.DataFrame:
+def select_rows(index: pl.DataFrame, query: Query) -> pl.DataFrame:
     """The rows that the filters leave, in the order of `index`, which is sorted by key."""
     return matching_rows(index, conditions(query))
 
@@ -180,7 +180,7 @@ def neighbours(
     """(place of a trajectory in the list, its length, {before, after}: the keys beside it); place None: it is not
     in the list."""
     names = {*TRAJECTORY_KEY, query.sort, *query.values, "task_id", *({HIT} if query.in_steps else ())}
-    rows = in_order(selected(index.select(sorted(names)), query), query).select(TRAJECTORY_KEY)
+    rows = in_order(select_rows(index.select(sorted(names)), query), query).select(TRAJECTORY_KEY)
     model, name = key
     place = rows.select(
         ((pl.col("source_model") == model) & (pl.col("trajectory_id") == name)).arg_true().first()
@@ -222,15 +222,15 @@ def count_values(rows: pl.DataFrame, names: list[str]) -> dict[str, dict[str, in
     }
 
 
-def ways_out(index: pl.DataFrame, query: Query) -> list[dict[str, Any]]:
-    """Where nothing matches: each filter that could go, and the rows that would then be there."""
+def suggest_filter_removals(index: pl.DataFrame, query: Query) -> list[dict[str, Any]]:
+    """Each filter, with the number of rows that match without it: shown where nothing matches."""
     expressions = conditions(query)
     return [{"filter": name, "rows": matching_rows(index, without(expressions, name)).height} for name in expressions]
 
 
-def containing(rows: pl.LazyFrame, text: str) -> pl.DataFrame:
-    """Key and HIT of the trajectories whose user turns or steps hold a text; upper and lower case are one. `rows`:
-    Evidence or Master."""
+def find_text(rows: pl.LazyFrame, text: str) -> pl.DataFrame:
+    """Key and HIT of the trajectories whose user turns or steps contain a text, regardless of case. `rows`: Evidence or
+    Master."""
 
     def has(texts: pl.Expr) -> pl.Expr:
         if text.isascii():  # several times as fast
@@ -275,8 +275,8 @@ def second_columns(rows: pl.LazyFrame) -> pl.LazyFrame:
     return label_columns(rows).select(*TRAJECTORY_KEY, second_label="label", second_subtype="subtype")
 
 
-def finished(rows: pl.LazyFrame, verdicts: Mapping[tuple[str, str], str]) -> pl.DataFrame:
-    """The index with every column, sorted by key. `verdicts`: key -> agreement_status of the human verdict."""
+def complete_index(rows: pl.LazyFrame, verdicts: Mapping[tuple[str, str], str]) -> pl.DataFrame:
+    """The index with all its columns, sorted by key. `verdicts`: key -> agreement_status of the human verdict."""
     human = pl.DataFrame(
         [(*key, status) for key, status in verdicts.items()],
         {**dict.fromkeys(TRAJECTORY_KEY, pl.String), "human": pl.String},

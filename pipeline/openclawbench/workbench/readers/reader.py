@@ -13,7 +13,7 @@ import polars as pl
 
 from openclawbench.errors import NotFound
 from openclawbench.records.vocabulary import ONSETS
-from openclawbench.workbench.readers.index import containing
+from openclawbench.workbench.readers.index import find_text
 
 Row = dict[str, Any]
 Verdicts = Mapping[tuple[str, str], str]
@@ -66,7 +66,7 @@ class Reader(ABC):
         if text not in self.searches:
             while len(self.searches) >= SEARCHES:
                 del self.searches[next(iter(self.searches))]
-            self.searches[text] = containing(self.packets(), text)
+            self.searches[text] = find_text(self.packets(), text)
         return self.searches[text]
 
     @abstractmethod

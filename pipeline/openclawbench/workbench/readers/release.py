@@ -12,7 +12,7 @@ from openclawbench.errors import NotFound, UnreadableInput
 from openclawbench.records.session import Trajectory
 from openclawbench.release.release_folder import release_digest
 from openclawbench.tables.record import TRAJECTORY_KEY
-from openclawbench.workbench.readers.index import finished, label_columns
+from openclawbench.workbench.readers.index import complete_index, label_columns
 from openclawbench.workbench.readers.reader import Reader, Row, label_of
 
 NO_RAW = "a release holds no raw lines. Open the data folder that it was made from: `openclawbench view DIR`."
@@ -57,7 +57,7 @@ class ReleaseReader(Reader):
             end=summary.field("end"),
             behaviour=summary.field("behaviour"),
         )
-        return finished(rows.join(label_columns(records), on=TRAJECTORY_KEY, how="left"), {})
+        return complete_index(rows.join(label_columns(records), on=TRAJECTORY_KEY, how="left"), {})
 
     def packets(self) -> pl.LazyFrame:
         return self.release.table()

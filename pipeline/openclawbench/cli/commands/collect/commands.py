@@ -63,7 +63,7 @@ def run(
     from openclawbench.collect.run import Options, collect, forecasts_of
     from openclawbench.collect.serve import require_mcp
 
-    collection, collection_plan = opened(data)
+    collection, collection_plan = open_collection(data)
     if is_dry_run:
         print_forecast(forecasts_of(collection, collection_plan), collection_plan.size, concurrency, json_out)
         return
@@ -201,13 +201,13 @@ def converted_of(data: Path, raw: Path | None) -> "tuple[Converted, Plan, tuple[
     """Convert into the data folder's raw/ and oracle/."""
     from openclawbench.collect.convert import convert
 
-    collection, collection_plan = opened(data)
+    collection, collection_plan = open_collection(data)
     folders = (raw or data / "raw", data / "oracle")
     return convert(collection, collection_plan, *folders, keys_if_set(collection_plan)), collection_plan, folders
 
 
 def keys_if_set(collection_plan: Plan) -> dict[str, str | None]:
-    """Source model -> its key, null where it is not in the environment now."""
+    """Source model -> its key, None where it is not in the environment now."""
     keys = {source.name: source.key for source in collection_plan.source_models}
     for source in collection_plan.source_models:
         if source.api_key_env and not source.key:
@@ -249,7 +249,7 @@ def print_converted(converted: "Converted", folders: tuple[Path, Path]) -> None:
         )
 
 
-def opened(data: Path) -> "tuple[Collection, Plan]":
+def open_collection(data: Path) -> "tuple[Collection, Plan]":
     """The collection of a data folder and its plan."""
     from openclawbench.collect.collection import Collection
 

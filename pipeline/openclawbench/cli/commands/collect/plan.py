@@ -19,7 +19,7 @@ from openclawbench.collect.plan import (
     PlannedSession,
     planned_task,
     read_plan,
-    sampled,
+    sample_tasks,
     source_models,
     write_plan,
 )
@@ -121,10 +121,10 @@ def plan(
         source_models=source_models(models, str(sources or "the options")),
         tasks=[
             planned_task(task, (wanted.get(task["task_id"]) or "right") if is_scripted else None)
-            for task in sampled(rows, sample, seed)
+            for task in sample_tasks(rows, sample, seed)
         ],
     )
-    path = stored(collection_plan, DataFolder(data).root / FOLDER, replace)
+    path = store_plan(collection_plan, DataFolder(data).root / FOLDER, replace)
     if json_out:
         counts = {"tasks": len(collection_plan.tasks), "sessions": collection_plan.size, "plan": str(path)}
         print(json.dumps(counts | {"unknown": answer["unknown"], "unsupported": answer["unsupported"]}, indent=1))
@@ -134,7 +134,7 @@ def plan(
         raise typer.Exit(NEEDS_A_PERSON)
 
 
-def stored(collection_plan: Plan, folder: Path, replaces: bool) -> Path:
+def store_plan(collection_plan: Plan, folder: Path, replaces: bool) -> Path:
     """Write the plan. UsageError where another was begun and is not to be replaced."""
     from openclawbench.collect.collection import Collection
     from openclawbench.collect.run import remaining_sessions
@@ -162,7 +162,7 @@ def key_of(planned: PlannedSession) -> tuple[str, str, str]:
 
 
 def plan_before(folder: Path) -> Plan | None:
-    """The plan that is there; null where there is none that can be read."""
+    """The plan that is there; None where there is none that can be read."""
     try:
         return read_plan(folder)
     except UnreadableInput:

@@ -52,11 +52,13 @@ def baseline(
 ) -> None:
     """Fit a baseline to the train side, predict the test side, score it. Nothing is asked of a model."""
     from openclawbench.detect.baselines import run_baseline
-    from openclawbench.detect.labels import Choice
+    from openclawbench.detect.labels import LabelSelection
     from openclawbench.detect.settings import DetectRules
 
     check_date(date)
     rules = DetectRules.load()
-    labels, predicted, provenance = run_baseline(name, release_of(release, data), Choice(pool, cut, side), rules, fit)
+    labels, predicted, provenance = run_baseline(
+        name, release_of(release, data), LabelSelection(pool, cut, side), rules, fit
+    )
     path = predictions_path(out, data, name, labels)
     write_and_show(path, predicted, provenance | {"date": date}, labels, rules, json_out, out is not None)

@@ -23,7 +23,7 @@ def prompt(
     json_out: Json = False,
 ) -> None:
     """The messages that a detector is sent about a trajectory: no outcome, risk, slice or word of a judge."""
-    from openclawbench.detect.labels import find_keys, packets
+    from openclawbench.detect.labels import find_keys, read_packets
     from openclawbench.detect.packet import detector_messages, detector_prompt
     from openclawbench.detect.settings import DetectRules, check_protocol
     from openclawbench.detect.tokenizer import load_tokenizer, token_counter
@@ -45,7 +45,7 @@ def prompt(
             f"{root}: {f'{trajectory} is one of {first_keys}' if keys else f'has no trajectory {trajectory}'}."
         )
     count = None if tokenizer is None else token_counter(load_tokenizer(tokenizer))
-    packet = next(packets(root, set(keys), rules.packet, count))
+    packet = next(read_packets(root, set(keys), rules.packet, count))
     messages = detector_messages(packet.text, instructions)
     if json_out:
         print(as_json({"messages": messages, "packet": packet.model_dump(exclude={"text"})}), end="")

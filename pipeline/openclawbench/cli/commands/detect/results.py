@@ -66,26 +66,26 @@ def write_and_show(
     json_out: bool,
     is_named: bool,
 ) -> None:
-    """Write predictions with their provenance, score the file as it lies there, and print the scores. `is_named`: the
-    user named the file, which is overwritten."""
+    """Write predictions with their provenance, score the written file, and print the scores. `is_named`: the user named
+    the file; it is overwritten."""
     from openclawbench.detect.predictions import provenance_path, write_predictions
     from openclawbench.detect.score.evaluation import evaluate, read_files
 
     path = path if is_named else distinct_path(path, provenance)
     write_predictions(path, predicted, provenance)
-    show(evaluate(labels, read_files([path], rules), rules), json_out)
+    print_evaluation(evaluate(labels, read_files([path], rules), rules), json_out)
     if not json_out:
         errors().print(f"{safe(str(path))}, {safe(provenance_path(path).name)}", highlight=False)
 
 
-def show(evaluation: "Evaluation", json_out: bool) -> None:
+def print_evaluation(evaluation: "Evaluation", json_out: bool) -> None:
     """Print an evaluation, as JSON or for people."""
     if json_out:
         print(as_json(evaluation.data()), end="")
         return
     warn_of_baseline(evaluation.labels)
     for card in evaluation.cards:
-        warn_of(card)
+        warn_of_card(card)
     console = output()
     print_headlines(console, evaluation)
     print_groups(console, evaluation.cards)
@@ -96,8 +96,8 @@ def show(evaluation: "Evaluation", json_out: bool) -> None:
         console.print(table("McNemar", ["first", "second", "pairs", "only first", "only second", "p"], rows))
 
 
-def warn_of(card: Mapping[str, Any]) -> None:
-    """What is not scored, or not as it stands in the file, by reason; and what else to know."""
+def warn_of_card(card: Mapping[str, Any]) -> None:
+    """Warn of labels and lines that were not scored, by reason, and of contradictions in the scores."""
     name, compared = card["detector"], card["compared"]
     if card["unverified"]:
         warn(f"{name}: unverified: the file {card['unverified']}.")
@@ -114,7 +114,7 @@ def warn_of(card: Mapping[str, Any]) -> None:
         warn(f"{name}: these numbers contradict each other, which is a defect of this program: {sentence}.")
 
 
-def interval(estimate: Mapping[str, float | None]) -> str:
+def format_interval(estimate: Mapping[str, float | None]) -> str:
     """A value with its interval."""
     if estimate["value"] is None:
         return "-"
@@ -129,15 +129,15 @@ def print_headlines(console: Console, evaluation: "Evaluation") -> None:
         measures = card["conventions"][card["headline"]]["measures"]
         names = ("macro_f1", "precision", "recall", "false_alarm_rate", "predicted_share")
         scored = f"{card['trajectories']} ({card['anomalous']} anomalous)"
-        rates = [number(measures[name]["value"]) for name in names]
+        rates = [format_number(measures[name]["value"]) for name in names]
         cost = f"{card['cost_usd']:.4f}"
-        rows.append([card["detector"], interval(measures["f1"]), *rates, scored, card["unreadable"], cost])
+        rows.append([card["detector"], format_interval(measures["f1"]), *rates, scored, card["unreadable"], cost])
     columns = ["detector", "F1", "macro F1", "P", "R", "false alarms", "predicted", "scored", "unreadable", "USD"]
     console.print(table(f"Binary scores: {one_line(evaluation.labels.choice.sentence)}", columns, rows))
     console.print()
 
 
-def number(value: float | None) -> str:
+def format_number(value: float | None) -> str:
     """A score."""
     return "-" if value is None else f"{value:.3f}"
 
@@ -147,14 +147,16 @@ def print_groups(console: Console, cards: Sequence[Mapping[str, Any]]) -> None:
     first = cards[0]["by"]["source_model"]
     models = {row["group"]: [row["group"], row["trajectories"], row["anomalous"]] for row in first}
     scores_by_model = [{row["group"]: row["f1"]["value"] for row in card["by"]["source_model"]} for card in cards]
-    rows = [[*cells, *(number(scores.get(model)) for scores in scores_by_model)] for model, cells in models.items()]
+    rows = [
+        [*cells, *(format_number(scores.get(model)) for scores in scores_by_model)] for model, cells in models.items()
+    ]
     columns = ["source model", "scored", "anomalous", *(one_line(card["detector"]) for card in cards)]
     console.print(table("F1 by source model", columns, rows))
     console.print()
 
 
 def print_card(console: Console, card: Mapping[str, Any], rules: "DetectRules") -> None:
-    """Confusion (table 43), and whatever else a file allows."""
+    """Print the confusion matrix (paper T43) and the measures that need more than labels."""
     names = [rule.short for rule in rules.labels]
     rows = [[name, *row] for name, row in zip(names, card["confusion"], strict=True)]
     console.print(table(f"Confusion of {one_line(card['detector'])}: a row a label", ["", *names, "unreadable"], rows))
@@ -164,7 +166,7 @@ def print_card(console: Console, card: Mapping[str, Any], rules: "DetectRules") 
         silver = card["conventions"][card["headline"]]["measures"]
         corrected_measures = corrected["measures"]
         body = [
-            [name.replace("_", " "), interval(silver[name]), interval(corrected_measures[name])]
+            [name.replace("_", " "), format_interval(silver[name]), format_interval(corrected_measures[name])]
             for name in corrected_measures
         ]
         by = pluralize(corrected["verdicts"], "verdict")
@@ -175,21 +177,24 @@ def print_card(console: Console, card: Mapping[str, Any], rules: "DetectRules") 
         console.print()
     if human := card.get("human"):
         f1 = human["conventions"][human["headline"]]["measures"]["f1"]
-        lines.append(f"against people: F1 {interval(f1)} on {human['trajectories']} trajectories with a verdict")
+        lines.append(f"against people: F1 {format_interval(f1)} on {human['trajectories']} trajectories with a verdict")
     if rated := card["probabilities"]:
         lines.append(
-            f"probabilities of {rated['of']}: ROC AUC {number(rated['roc_auc'])}, average precision "
-            f"{number(rated['average_precision'])}, Brier {interval(rated['brier'])}, ECE {number(rated['ece'])}"
+            f"probabilities of {rated['of']}: ROC AUC {format_number(rated['roc_auc'])}, average precision "
+            f"{format_number(rated['average_precision'])}, Brier {format_interval(rated['brier'])}, "
+            f"ECE {format_number(rated['ece'])}"
         )
     if location := card["location"]:
         onset, span = location["onset"]["of_all"], location["span"]["of_all"]
         lines.append(
-            f"onset of {onset['trajectories']}: exact {number(onset['exact']['value'])}, within one "
-            f"{number(onset['within_one']['value'])}; span overlap {number(span['mean_iou']['value'])}"
+            f"onset of {onset['trajectories']}: exact {format_number(onset['exact']['value'])}, within one "
+            f"{format_number(onset['within_one']['value'])}; span overlap {format_number(span['mean_iou']['value'])}"
         )
     if card["unreadable"]:
         f1 = card["conventions"]["left_out"]["measures"]["f1"]
-        lines.append(f"without the {pluralize(card['unreadable'], 'answer')} that cannot be read: F1 {interval(f1)}")
+        lines.append(
+            f"without the {pluralize(card['unreadable'], 'answer')} that cannot be read: F1 {format_interval(f1)}"
+        )
     for line in lines:
         console.print(f"{one_line(card['detector'])}: {line}", highlight=False)
     if lines:

@@ -65,7 +65,7 @@ def run(
     """Ask a model about each trajectory once, over an OpenAI-compatible endpoint, and score it. A run that was stopped
     goes on when you call it again, and pays for nothing twice."""
     from openclawbench.detect.asking import DetectorRun, plan_run, run_detector
-    from openclawbench.detect.labels import Choice, read_labels, require_items
+    from openclawbench.detect.labels import LabelSelection, read_labels, require_items
     from openclawbench.detect.settings import DetectRules
 
     check_date(date)
@@ -73,7 +73,7 @@ def run(
     chosen = settings(folder, **flags)
     if not chosen.model:
         raise UsageError("which model? Name it with --model.")
-    labels = read_labels(release_of(release, data), Choice(pool, cut, side))
+    labels = read_labels(release_of(release, data), LabelSelection(pool, cut, side))
     require_items(labels)
     wanted = DetectorRun(
         name=name or f"{chosen.model} ({protocol})",

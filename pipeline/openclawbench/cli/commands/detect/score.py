@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from openclawbench.cli.commands.detect.options import CUT_HELP, POOL_HELP, Release, release_of
-from openclawbench.cli.commands.detect.results import show
+from openclawbench.cli.commands.detect.results import print_evaluation
 from openclawbench.cli.options import DATA, Data, Json, choices
 
 LABELS = ("silver", "human")
@@ -49,4 +49,4 @@ def score(
     rules = DetectRules.load()
     read = read_files(files, rules)
     choice = choice_of(read, HUMAN_POOL if labels == "human" else pool, cut, side)
-    show(evaluate(read_labels(release_of(release, data), choice), read, rules), json_out)
+    print_evaluation(evaluate(read_labels(release_of(release, data), choice), read, rules), json_out)

@@ -79,7 +79,7 @@ def sft_export(
     With --cut hold-one-out a folder for each source model that is held out."""
     from dataclasses import replace
 
-    from openclawbench.detect.labels import EACH_HELD_OUT, Choice, held_out_models, read_labels
+    from openclawbench.detect.labels import EACH_HELD_OUT, LabelSelection, held_out_models, read_labels
     from openclawbench.detect.settings import DetectRules
     from openclawbench.detect.training.export import export_rows, options_of
     from openclawbench.detect.training.recipe import load_recipe
@@ -98,7 +98,7 @@ def sft_export(
     folders = {model: folder / model for model in held_out_models(root, pool)} if is_each else {cut: folder}
     manifests = []
     for own_cut, own_folder in folders.items():
-        labels = read_labels(root, Choice(pool, own_cut, side))
+        labels = read_labels(root, LabelSelection(pool, own_cut, side))
         manifests.append(export_rows(labels, own_folder, options, base, rules))
         if json_out:
             continue

@@ -8,7 +8,7 @@ import typer
 from openclawbench.base.terminal import errors, output, safe
 from openclawbench.base.terminal import table as plain_table
 from openclawbench.cli.commands.detect.options import Release, release_of, warn_of_baseline
-from openclawbench.cli.commands.detect.results import print_groups, print_headlines, warn_of
+from openclawbench.cli.commands.detect.results import print_groups, print_headlines, warn_of_card
 from openclawbench.cli.commands.detect.score import AnyCut, AnyPool, AnySide
 from openclawbench.cli.options import DATA, Data, Json
 from openclawbench.errors import UsageError
@@ -57,7 +57,7 @@ def table(
     if not json_out:
         warn_of_baseline(labels)
         for card in evaluation.cards:
-            warn_of(card)
+            warn_of_card(card)
         print_headlines(output(), evaluation)
         print_groups(output(), evaluation.cards)
     publish(leaderboard(evaluation, paper), out or data / FOLDER, json_out)

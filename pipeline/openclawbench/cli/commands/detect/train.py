@@ -14,7 +14,7 @@ from openclawbench.cli.commands.detect.options import (
     Release,
     release_of,
 )
-from openclawbench.cli.commands.detect.results import show
+from openclawbench.cli.commands.detect.results import print_evaluation
 from openclawbench.cli.commands.detect.sft_export import BASELINE_LABELS
 from openclawbench.cli.commands.exam import check_date
 from openclawbench.cli.options import DATA, Data, Date, Json
@@ -59,7 +59,7 @@ def train(
 
     With --cut hold-one-out an adapter for each source model that is held out. The same command goes on where it was
     stopped."""
-    from openclawbench.detect.labels import EACH_HELD_OUT, Choice, LabelSet, read_labels
+    from openclawbench.detect.labels import EACH_HELD_OUT, LabelSelection, LabelSet, read_labels
     from openclawbench.detect.score.evaluation import evaluate, read_files
     from openclawbench.detect.settings import DetectRules
     from openclawbench.detect.training import run as training
@@ -82,7 +82,7 @@ def train(
     if is_each := cut == EACH_HELD_OUT:
         runs = [run_in(folder / sides[1].choice.cut, *sides) for sides in held_out_sides(root, pool)]
     else:
-        runs = [run_in(folder, *(read_labels(root, Choice(pool, cut, side)) for side in ("train", "test")))]
+        runs = [run_in(folder, *(read_labels(root, LabelSelection(pool, cut, side)) for side in ("train", "test")))]
     speaks = is_main_process()
     if runs[0].train.is_baseline and speaks:
         warn(BASELINE_LABELS)
@@ -107,12 +107,12 @@ def train(
             print(as_json({**described, "evaluation": None}), end="")
         return
     path = folder / training.PREDICTIONS_FILE
-    labels = read_labels(root, Choice(pool, cut)) if is_each else runs[0].test
+    labels = read_labels(root, LabelSelection(pool, cut)) if is_each else runs[0].test
     evaluation = evaluate(labels, read_files([path], rules), rules)
     if json_out:
         print(as_json({**described, "evaluation": evaluation.data()}), end="")
         return
-    show(evaluation, json_out)
+    print_evaluation(evaluation, json_out)
     for run, end in zip(runs, trained, strict=True):
         print_folders(end, run.folder)
     errors().print(f"{safe(str(path))}: openclawbench detect table compares it", highlight=False)

@@ -36,11 +36,11 @@ def check_divided(root: Path, model: str, findings: Findings) -> None:
         return
     content = read_json(root, listing, "listing", findings)
     if content is not None:
-        expected = {table: [described(path) for path in files] for table, files in files_of.items() if files}
+        expected = {table: [describe_file(path) for path in files] for table, files in files_of.items() if files}
         compare(content, expected, listing, "listing", findings)
 
 
-def described(path: Path) -> dict[str, Any]:
+def describe_file(path: Path) -> dict[str, Any]:
     """What the listing says of a file."""
     content, last = JsonlFile(), b""
     for number, line in tolerant_lines(path):

@@ -41,7 +41,7 @@ def check_released_text(root: Path, scans: Iterable[TextScan], rules: PrivacyRul
             masked = find.masked(privacy_finder)
             message = f'{masked.trajectory_id}, {masked.place}: {masked.kind} "{masked.excerpt}"'
             findings.add(f"text_{find.group}", find.file, message, find.line)
-    findings.reported = [*reported("text", scan, rules), *reported("paths", paths, rules)]
+    findings.reported = [*report_kinds("text", scan, rules), *report_kinds("paths", paths, rules)]
     return scan
 
 
@@ -95,7 +95,7 @@ def is_wrong(find: TextFind, rules: PrivacyRules) -> bool:
     return find.group in rules.groups("block") | rules.groups("redact")
 
 
-def reported(where: str, scan: TextScan, rules: PrivacyRules) -> list[dict[str, Any]]:
+def report_kinds(where: str, scan: TextScan, rules: PrivacyRules) -> list[dict[str, Any]]:
     """One row per kind of find that the release may hold; `where`: text | paths."""
     groups = rules.groups("report") | {"redacted"}
     rows = [row for row in scan.table() if row["group"] in groups]

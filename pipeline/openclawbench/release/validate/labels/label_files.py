@@ -24,7 +24,7 @@ from openclawbench.release.labels.places import decided_status
 from openclawbench.release.record_key import Key
 from openclawbench.release.validate.findings import Findings
 from openclawbench.release.validate.lines import ValidLine, read_lines
-from openclawbench.release.validate.records.key_tables import KeyCounts, missing
+from openclawbench.release.validate.records.key_tables import KeyCounts, missing_keys
 from openclawbench.release.validate.records.record_digest import RecordDigest, Records
 from openclawbench.tables.record import Keyed
 from openclawbench.tables.schema import schema
@@ -57,7 +57,7 @@ def check_labels(root: Path, records: Records, findings: Findings) -> None:
             findings.absorb(wrong)
             for rows in typed:
                 rows.finish(findings)
-        counts.update(excluded(root, folder, findings))
+        counts.update(excluded_records(root, folder, findings))
         check_whole(folder, counts, records, findings)
         if cut == "default_cut":
             check_tasks(folder, tasks, findings)
@@ -65,7 +65,7 @@ def check_labels(root: Path, records: Records, findings: Findings) -> None:
     check_pool(root, records, findings)
 
 
-def excluded(root: Path, folder: str, findings: Findings) -> Iterator[Key]:
+def excluded_records(root: Path, folder: str, findings: Findings) -> Iterator[Key]:
     """Records that a cut leaves out with a reason."""
     return (line.key for line in read_lines(root, f"{folder}{LEFT_OUT_FILE}", Exclusion, findings, unique=True))
 
@@ -100,7 +100,7 @@ def check_whole(folder: str, counts: KeyCounts, records: Records, findings: Find
     for key, count in counts.rows():
         if count > 1:
             findings.add("leak", where, f"{'/'.join(key)} occurs {count} times in train, test and exclusions")
-    for key in missing(records, counts):
+    for key in missing_keys(records, counts):
         findings.add("labels", where, f"{'/'.join(key)} is neither in a label file nor left out with a reason")
 
 
@@ -109,7 +109,7 @@ def check_hold_outs(root: Path, records: Records, counts: KeyCounts, findings: F
     for model in dict.fromkeys(model for model, _ in records):
         folder = f"{HOLD_OUT}/{model}/"
         counts.clear()
-        counts.update(excluded(root, folder, findings))
+        counts.update(excluded_records(root, folder, findings))
         for side in SIDES:
             name = f"{folder}silver_{side}_labels.jsonl"
             typed, wrong = accepted_rows(root, name), Findings()

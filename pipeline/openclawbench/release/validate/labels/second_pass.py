@@ -22,10 +22,10 @@ from openclawbench.release.files.names import (
 from openclawbench.release.files.table_writer import typed_file
 from openclawbench.release.labels.labels import CUTS, SIDES
 from openclawbench.release.validate.findings import Findings
-from openclawbench.release.validate.labels.label_files import ParquetRows, check_row, excluded
+from openclawbench.release.validate.labels.label_files import ParquetRows, check_row, excluded_records
 from openclawbench.release.validate.lines import read_lines
 from openclawbench.release.validate.records.answers import deciding_answers
-from openclawbench.release.validate.records.key_tables import KeyCounts, KeyTable, missing
+from openclawbench.release.validate.records.key_tables import KeyCounts, KeyTable, missing_keys
 from openclawbench.release.validate.records.record_digest import Records
 
 Decisions = KeyTable[str | None]  # JSON text of the parsed answer of stage B1 that decides a label, by key
@@ -69,19 +69,19 @@ def check_references(root: Path, records: Records, decisions: Decisions, finding
             findings.add("second_pass", REFERENCE_FILE, message, line.number)
         if row.task_id != record.basis["task_id"]:
             findings.add("second_pass", REFERENCE_FILE, f"{line.key[1]}: task_id differs from the record", line.number)
-        for name, expected_value in decided(decisions.get(line.key)).items():
+        for name, expected_value in decided_fields(decisions.get(line.key)).items():
             if getattr(row, name) != expected_value:
                 message = f"{line.key[1]}: {name} is {getattr(row, name)}; stage B1 gives {expected_value}"
                 findings.add("second_pass", REFERENCE_FILE, message, line.number)
         if line.key not in decisions and row.is_anomalous:
             message = f"{line.key[1]}: is anomalous without an answer of stage B1"
             findings.add("second_pass", REFERENCE_FILE, message, line.number)
-    for key in missing(records, references):
+    for key in missing_keys(records, references):
         findings.add("second_pass", REFERENCE_FILE, f"{'/'.join(key)} is missing")
     return sure
 
 
-def decided(parsed: str | None) -> dict[str, Any]:
+def decided_fields(parsed: str | None) -> dict[str, Any]:
     """Fields of a reference label that a parsed B1 answer decides; none without an answer."""
     if parsed is None:
         return {}
@@ -90,7 +90,7 @@ def decided(parsed: str | None) -> dict[str, Any]:
 
 
 def text_of(parsed: str | None) -> bytes:
-    """The text as it is stored; nothing for null."""
+    """The text as it is stored; nothing for None."""
     return b"" if parsed is None else parsed.encode()
 
 
@@ -102,7 +102,7 @@ def text_or_none(content: bytes) -> str | None:
 def check_both(root: Path, records: Records, sure: KeyCounts, findings: Findings) -> None:
     """Label rows of the records with high confidence in both passes, except those left out of the label files."""
     left_out = KeyCounts(records.connection, "left_out")
-    left_out.update(excluded(root, CUTS["paper_cut"], Findings()))
+    left_out.update(excluded_records(root, CUTS["paper_cut"], Findings()))
     rows: KeyTable[LabelRow] = KeyTable(
         records.connection, "both_rows", lambda row: row.model_dump_json().encode(), LabelRow.model_validate_json
     )
@@ -121,7 +121,7 @@ def check_both(root: Path, records: Records, sure: KeyCounts, findings: Findings
             lines = read_lines(root, f"{folder}silver_{side}_labels.jsonl", LabelRow, Findings(), unique=True)
             side_rows = (row for line in lines if (row := rows.get(line.key)) is not None)
             check_parquet(root, both_side_file(folder, side), side_rows, findings)
-    for key in missing(sure, rows):
+    for key in missing_keys(sure, rows):
         if key not in left_out:
             findings.add("second_pass", BOTH_FILE, f"{'/'.join(key)} is missing")
 

@@ -13,7 +13,7 @@ from openclawbench.errors import InvalidRules
 from openclawbench.release.card.croissant import NAME
 from openclawbench.release.card.described import README, described
 from openclawbench.release.settings import PublishRules
-from openclawbench.release.validate.compare import compare_file, shown
+from openclawbench.release.validate.compare import compare_file, shorten_value
 from openclawbench.release.validate.findings import Findings
 
 BROKEN = (
@@ -50,4 +50,6 @@ def check_text(root: Path, name: str, check: str, expected: str, findings: Findi
     for number, (line, expected_line) in enumerate(zip_longest(text.split("\n"), expected.split("\n")), start=1):
         findings.checked[f"{check}_lines"] += 1
         if line != expected_line:
-            findings.add(check, name, f"is {shown(line)}; the files give {shown(expected_line)}", number)
+            findings.add(
+                check, name, f"is {shorten_value(line)}; the files give {shorten_value(expected_line)}", number
+            )

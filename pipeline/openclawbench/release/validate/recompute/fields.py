@@ -25,7 +25,7 @@ from openclawbench.records.release import Fingerprint, LabelBasis, Master, Recor
 from openclawbench.records.second_pass import PASS2, AnnotationPass2
 from openclawbench.release.files.names import ROOT, STAGES
 from openclawbench.release.record_key import Key, key_of
-from openclawbench.release.validate.compare import leaves, shown
+from openclawbench.release.validate.compare import leaves, shorten_value
 from openclawbench.release.validate.findings import Findings
 from openclawbench.release.validate.lines import ValidLine
 from openclawbench.release.validate.recompute.rules_in_force import RulesInForce
@@ -172,7 +172,7 @@ class RecordRecomputer:
             self.findings.checked["answers_asked_again"] += 1
             for name in ("response_text", "judge", "judge_model"):
                 if released[name] != row[name]:
-                    values = f"{shown(released[name])}; the embedded judge gives {shown(row[name])}"
+                    values = f"{shorten_value(released[name])}; the embedded judge gives {shorten_value(row[name])}"
                     text = f"{key_of(row)[1]}: {name} is {values}"
                     self.findings.add("derived", self.answers[number][stage].file, text, line_number)
 
@@ -191,9 +191,8 @@ class RecordRecomputer:
         ):
             index_row = self.index.get(key)
             if index_row is not None and not index_row.redacted and index_row.text_sha256 != digest:
-                text = (
-                    f"{key[1]}: text_sha256 is {shown(index_row.text_sha256)}; its released texts give {shown(digest)}"
-                )
+                text = f"{key[1]}: text_sha256 is {shorten_value(index_row.text_sha256)}; its released texts give "
+                text += shorten_value(digest)
                 self.findings.add("record_index", "record_index.jsonl", text)
 
     def is_redacted(self, key: Key) -> bool:
@@ -227,7 +226,8 @@ def differences(
         more = f" (and {len(places) - PLACES_NAMED} more places differ)" if len(places) > PLACES_NAMED else ""
         for place in places[:PLACES_NAMED]:
             stage = stage_of(place.rpartition("/")[2] if name == "provenance" else name)
-            values = f"{shown(released_leaves.get(place))}; stage {stage} gives {shown(expected_leaves.get(place))}"
+            value = shorten_value(released_leaves.get(place))
+            values = f"{value}; stage {stage} gives {shorten_value(expected_leaves.get(place))}"
             yield f"{place} is {values}{more}"
 
 

@@ -61,7 +61,7 @@ class RulesInForce:
             return rule_book(self.contents)
         if kind.FILE not in self.contents:
             raise InvalidRules(f"{RULES} does not contain {kind.FILE}")
-        return checked(kind, json.dumps(self.contents[kind.FILE]))
+        return check_rules(kind, json.dumps(self.contents[kind.FILE]))
 
     @cached_property
     def version(self) -> str:
@@ -70,7 +70,7 @@ class RulesInForce:
 
     def judge(self) -> RulesJudge:
         """The embedded judge, with the released rules. Raises InvalidRules."""
-        return embedded(*(json.dumps(self.contents.get(kind.FILE)) for kind in (JudgeRules, Taxonomy)))
+        return make_embedded_judge(*(json.dumps(self.contents.get(kind.FILE)) for kind in (JudgeRules, Taxonomy)))
 
     @cached_property
     def same_program(self) -> bool:
@@ -79,15 +79,17 @@ class RulesInForce:
 
 
 @lru_cache(maxsize=32)
-def checked(kind: type[Rules], content: str) -> Rules:
+def check_rules(kind: type[Rules], content: str) -> Rules:
     """Rules from JSON text, cached: their conditions and patterns take time to compile."""
     return kind.checked(json.loads(content), Path(RULES))
 
 
 @lru_cache(maxsize=2)
-def embedded(rules: str, taxonomy: str) -> RulesJudge:
+def make_embedded_judge(rules: str, taxonomy: str) -> RulesJudge:
     """The embedded judge with the rules in these JSON texts, cached."""
-    return RulesJudge(cast("JudgeRules", checked(JudgeRules, rules)), cast("Taxonomy", checked(Taxonomy, taxonomy)))
+    return RulesJudge(
+        cast("JudgeRules", check_rules(JudgeRules, rules)), cast("Taxonomy", check_rules(Taxonomy, taxonomy))
+    )
 
 
 def read_in_force(root: Path, provenance: MadeFrom | None, findings: Findings) -> RulesInForce | None:

@@ -28,7 +28,7 @@ from openclawbench.release.labels.labels import (
 from openclawbench.release.labels.places import hold_out
 from openclawbench.release.labels.split import split_corpus
 from openclawbench.release.record_key import Key, key_of
-from openclawbench.release.validate.compare import compare_file, shown
+from openclawbench.release.validate.compare import compare_file, shorten_value
 from openclawbench.release.validate.findings import Findings
 from openclawbench.release.validate.lines import tolerant_rows
 from openclawbench.release.validate.recompute.fields import POLARS_ERRORS, RECOMPUTE_ERRORS, Recomputed
@@ -72,8 +72,8 @@ def check_cuts(
 
 
 def slices_of(basis: Spool, index: Index, derived: Recomputed) -> list[tuple[pl.LazyFrame, pl.LazyFrame]]:
-    """(LabelBasis, Fingerprint) of the records, some thousand at a time. A fingerprint is recomputed from released
-    texts; that of a redacted record is in the index."""
+    """(LabelBasis, Fingerprint) of the records, some thousand at a time. Fingerprints are recomputed from the released
+    texts; for a redacted record the index holds it."""
     indexed, rows = Spool(basis.folder, "indexed"), (row for _, row in index.rows() if row.minhash is not None)
     while some := [row.model_dump() for row in islice((row for row in rows if row.redacted), ROWS_AT_ONCE)]:
         indexed.add(from_records(some, Fingerprint))
@@ -94,12 +94,12 @@ def files_of(models: Iterable[str]) -> Iterator[tuple[str, Select]]:
     cuts |= {f"{HOLD_OUT}/{model}/": ("paper_cut", hold_out(model)) for model in models}
     for folder, (cut, place) in cuts.items():
         for side in SIDES:
-            yield f"{folder}silver_{side}_labels.jsonl", partial(on_side, place == side)
+            yield f"{folder}silver_{side}_labels.jsonl", partial(select_side, place == side)
         yield f"{folder}{LEFT_OUT_FILE}", partial(left_out, cut=cut)
     yield POOL_FILE, pool
 
 
-def on_side(condition: pl.Expr, assignments: pl.DataFrame) -> pl.DataFrame:
+def select_side(condition: pl.Expr, assignments: pl.DataFrame) -> pl.DataFrame:
     """The label rows for which this holds."""
     return labels(assignments.filter(condition))
 
@@ -148,7 +148,8 @@ def compare_label_rows(
                 findings.add(
                     "splits",
                     name,
-                    f"{name_of_record}: {field} is {shown(published_value)}; stage split gives {shown(expected_value)}",
+                    f"{name_of_record}: {field} is {shorten_value(published_value)}; stage split gives "
+                    f"{shorten_value(expected_value)}",
                 )
 
 
@@ -169,7 +170,7 @@ def equal_rows(path: Path, parts: Iterable[pl.DataFrame]) -> int | None:
 
 
 def check_reference(root: Path, assigned: list[pl.LazyFrame], derived: Recomputed, findings: Findings) -> None:
-    """Compare the labels of the second pass, and the label rows with high confidence in both passes."""
+    """Compare the label rows of the second pass, and those on which both passes have high confidence."""
     references = Spool(derived.second.folder, "references")
     for some in assigned:
         annotations = derived.second.of_records(some, empty(AnnotationPass2))

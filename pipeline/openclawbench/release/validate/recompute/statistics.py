@@ -101,7 +101,7 @@ def jsonl(path: Path, record: type[Keyed]) -> Iterator[pl.DataFrame]:
 
 
 def read_statistics(root: Path, findings: Findings) -> dict[str, Any] | None:
-    """statistics.json, or null with a finding. The JSON Schema and the record must say the same of it."""
+    """statistics.json, or None with a finding. The JSON Schema and the record must say the same of it."""
     published: dict[str, Any] | None = read_json(root, DATA, "statistics", findings)
     if published is None:
         return None
@@ -164,7 +164,7 @@ def check_pictures(root: Path, report: Report, rules: PublishRules, findings: Fi
 
 
 def picture_is_wrong(content: bytes, section: Section, kind: str, label: str, findings: Findings) -> str | None:
-    """The fault of a picture, else null. `label`: the source that its metadata must name."""
+    """The fault of a picture, else None. `label`: the source that its metadata must name."""
     if label.encode() not in content:
         return "was not drawn from the numbers that the files give"
     if plots.drawn_by().encode() not in content:
@@ -177,7 +177,7 @@ def picture_is_wrong(content: bytes, section: Section, kind: str, label: str, fi
 
 
 def pixels(content: bytes) -> tuple[Any, ...] | None:
-    """Size and colours of a PNG, however it is compressed; null if the bytes are not a PNG."""
+    """Size and colours of a PNG, however it is compressed; None if the bytes are not a PNG."""
     from PIL import Image, UnidentifiedImageError
 
     try:

@@ -108,7 +108,7 @@ class KeyCounts(KeyTable[int]):
         self.connection.execute(f"DELETE FROM {self.name}")
 
 
-def missing(keys: Iterable[Key], others: Mapping[Key, object]) -> Iterator[Key]:
+def missing_keys(keys: Iterable[Key], others: Mapping[Key, object]) -> Iterator[Key]:
     """The keys that another table lacks, in their order."""
     return (key for key in keys if key not in others)
 
