@@ -12,7 +12,7 @@ from openclawbench.errors import InvalidRules
 from openclawbench.rules.align import AlignRules
 from openclawbench.rules.describe import DescribeRules
 from openclawbench.rules.flags import FlagRules
-from openclawbench.rules.loading.patterns import compile_together, rust_accepts, rust_pattern
+from openclawbench.rules.loading.patterns import defer_compilation, rust_accepts, rust_pattern
 from openclawbench.rules.loading.rule_file import Rules, read_rules
 
 HOT = {"pattern", "unless", "pieces", "not_own", "exit_tail", "clear_unless", "remote_tools", "effect_when"}
@@ -57,7 +57,7 @@ def test_a_pattern_that_would_be_slow_or_does_not_compile_is_refused(pattern: st
 @pytest.mark.parametrize("wrong", ["a)|(?:b", "a)(b", "(a", "["])
 def test_a_fault_is_found_among_patterns_that_are_asked_about_together(wrong: str) -> None:
     """Also one that only another pattern's brackets would close."""
-    with compile_together() as waiting:
+    with defer_compilation() as waiting:
         assert [rust_pattern(one) for one in ("x", wrong, "y")] == ["x", wrong, "y"]
     assert not rust_accepts(waiting)
     with pytest.raises(ValueError, match=re.escape(repr(wrong))):
@@ -71,6 +71,6 @@ def test_a_fault_is_found_among_patterns_that_are_asked_about_together(wrong: st
 
 def test_patterns_that_are_asked_about_together_are_what_they_are_alone() -> None:
     right = [r"\)[)(]a(b)", r"[](]x\b", "a|b", "[^])]"]
-    with compile_together() as waiting:
+    with defer_compilation() as waiting:
         together = [rust_pattern(one) for one in right]
     assert rust_accepts(waiting) and waiting == together == [rust_pattern(one) for one in right]

@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from openclawbench.errors import UsageError
 from openclawbench.records.detection.prediction import Label, Protocol
-from openclawbench.rules.loading.numbers import Amount, AtLeastOne, Count, MoreThanNothing, Share
+from openclawbench.rules.loading.numbers import Amount, AtLeastOne, Count, MoreThanNothing, UnitInterval
 from openclawbench.rules.loading.rule_file import Rules
 from openclawbench.rules.request import RequestRules
 from openclawbench.tables.record import Record
@@ -32,8 +32,8 @@ class DetectorPacketRules(Record):
     max_tokens: AtLeastOne
     bytes_per_token: MoreThanNothing
     keep: list[AtLeastOne] = Field(min_length=1)
-    text_head_share: Share
-    block_head_share: Share
+    text_head_share: UnitInterval
+    block_head_share: UnitInterval
     text_marker: str
 
 
@@ -59,12 +59,12 @@ class ScoreRules(Record):
     confidence: float = Field(gt=0, lt=1)
     draws: int = Field(ge=100)
     seed: Count
-    threshold: Share
+    threshold: UnitInterval
     bins: AtLeastOne
     few: Count
     lengths: list[AtLeastOne]
-    probability_tolerance: Share
-    split_tolerance: Share
+    probability_tolerance: UnitInterval
+    split_tolerance: UnitInterval
     posterior_draws: int = Field(ge=100)
 
 

@@ -78,8 +78,8 @@ class AnswerCheck:
     gist: str
 
     @property
-    def outcome(self) -> str:
-        """The outcome that it is settled with: `read`, or that of the complaint."""
+    def settled_as(self) -> str:
+        """The outcome that the ledger stores for the question: `read`, or the outcome of the complaint."""
         return self.complaint.outcome if self.complaint else "read"
 
 

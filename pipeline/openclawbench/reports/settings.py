@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, Self
 from pydantic import Field, model_validator
 
 from openclawbench.records.vocabulary import EventType
-from openclawbench.rules.loading.numbers import AtLeastOne, Count, Share
+from openclawbench.rules.loading.numbers import AtLeastOne, Count, UnitInterval
 from openclawbench.rules.loading.patterns import RustPattern
 from openclawbench.rules.loading.references import ID, Other, texts_at
 from openclawbench.rules.loading.rule_file import Rules
@@ -38,7 +38,7 @@ class EvidenceReportRules(Rules):
     review_rows: Count
     review_examples: Count
     plotted_tools: Count
-    high_share_warning: Share
+    high_share_warning: UnitInterval
     categories: dict[EventType, str]
     rule_files: list[RuleFile] = Field(alias="rule_file")
 
@@ -78,7 +78,7 @@ class ModelsReportRules(Rules):
     FILE: ClassVar[str] = "models.toml"
     FOLDER: ClassVar[Path] = Path(__file__).parent
     confidence: float = Field(gt=0, lt=1)
-    tool_use_tiers: tuple[Share, Share]
+    tool_use_tiers: tuple[UnitInterval, UnitInterval]
     pictured_rows: AtLeastOne
     provider_failures: list[ProviderFailure] = Field(alias="provider_failure")
 

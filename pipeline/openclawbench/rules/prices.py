@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from pydantic import BaseModel, ConfigDict, field_validator
 
-from openclawbench.rules.loading.numbers import Amount, Share
+from openclawbench.rules.loading.numbers import Amount, UnitInterval
 from openclawbench.rules.loading.rule_file import Rules
 from openclawbench.rules.loading.validation import each_once
 
@@ -48,7 +48,7 @@ class PriceRules(Rules):
     """The price table."""
 
     FILE: ClassVar[str] = "prices.toml"
-    batch_share: Share
+    batch_share: UnitInterval
     price: list[ListedPrice]
 
     @field_validator("price")

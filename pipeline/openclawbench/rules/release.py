@@ -5,7 +5,7 @@ from typing import ClassVar, Self
 from pydantic import Field, model_validator
 
 from openclawbench.records.vocabulary import SliceLabel
-from openclawbench.rules.loading.numbers import Count, Share
+from openclawbench.rules.loading.numbers import Count, UnitInterval
 from openclawbench.rules.loading.rule_file import Rules
 from openclawbench.tables.record import Record
 
@@ -14,7 +14,7 @@ class Calibration(Record):
     """Where the calibration pool is taken from, and its size."""
 
     per_slice: Count
-    task_share: Share
+    task_share: UnitInterval
     slices: list[SliceLabel]
 
 
@@ -31,7 +31,7 @@ class ReleaseRules(Rules):
     """How the corpus is cut."""
 
     FILE: ClassVar[str] = "release.toml"
-    test_share: Share
+    test_share: UnitInterval
     calibration: Calibration
     duplicates: Duplicates
 

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field
 
 from openclawbench.errors import InvalidRules
-from openclawbench.rules.loading.numbers import Amount, AtLeastOne, Count, MoreThanNothing, Share
+from openclawbench.rules.loading.numbers import Amount, AtLeastOne, Count, MoreThanNothing, UnitInterval
 from openclawbench.rules.loading.rule_file import Rules
 from openclawbench.tables.record import Record
 
@@ -39,7 +39,7 @@ class LoraRule(Record):
 
     r: AtLeastOne
     alpha: MoreThanNothing
-    dropout: Share
+    dropout: UnitInterval
     target_modules: list[str] = Field(min_length=1)
     exclude_modules: str
 
@@ -57,7 +57,7 @@ class OptimizerRule(Record):
     name: str
     learning_rate: MoreThanNothing
     schedule: str
-    warmup_share: Share
+    warmup_share: UnitInterval
     weight_decay: Amount
     max_grad_norm: Amount
 

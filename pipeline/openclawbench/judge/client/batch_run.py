@@ -149,7 +149,7 @@ class BatchRun:
             another = task.in_round(task.first.round + 1)
             self.ledger.begin_round(task.first.base, another.first.round, task.first.model)
             return self.next_request(another)
-        self.ledger.settle(task.id, first.key, last.key, check.outcome, task.judge, task.first.base)
+        self.ledger.settle(task.id, first.key, last.key, check.settled_as, task.judge, task.first.base)
         self.tally.count_question(check.gist)
         if last.key in self.collected:
             self.unreadable.record(check)
@@ -161,7 +161,7 @@ class BatchRun:
         self.first_unread += first.key in self.collected
         if not self.first_read and self.first_unread >= self.unreadable.most:
             raise UnreadableAnswers(
-                f"the first {self.first_unread} answers are all unreadable (the last one: {check.outcome}). Nothing "
+                f"the first {self.first_unread} answers are all unreadable (the last one: {check.settled_as}). Nothing "
                 "more is asked. `openclawbench ledger export` shows what the model writes; try another model or "
                 "endpoint, or run again to ask for each of these answers once more. Every answer is kept."
             )

@@ -181,7 +181,7 @@ class QuestionRunner:
             await self.ledger.begin_round(task.first.base, next_round.first.round, task.first.model)
             await self.ask(next_round)
             return
-        self.ledger.settle(task.id, first.key, last.key, check.outcome, task.judge, task.first.base)
+        self.ledger.settle(task.id, first.key, last.key, check.settled_as, task.judge, task.first.base)
         self.tally.count_question(check.gist)
         if former_answer is None:
             self.unreadable.record(check)

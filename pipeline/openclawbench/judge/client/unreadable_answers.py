@@ -15,7 +15,7 @@ class UnreadableAnswerBreaker:
 
     def record(self, check: AnswerCheck) -> None:
         """Count a question that was asked in this run. Raises UnreadableAnswers if there are too many."""
-        if check.outcome in NOT_WRITTEN:
+        if check.settled_as in NOT_WRITTEN:
             return
         if check.complaint is None:
             self.count, self.readable = 0, self.readable + 1
@@ -25,8 +25,8 @@ class UnreadableAnswerBreaker:
             which = f"the last {self.count}" if self.readable else f"the first {self.count}"
             detail = " ".join(check.complaint.detail.split())[:DETAIL_CHARACTERS]
             raise UnreadableAnswers(
-                f"{which} answers are all unreadable (the last one: {check.outcome}: {detail}). Nothing more is asked. "
-                "`openclawbench ledger export` shows what the model writes; try another model or endpoint. Every "
-                "answer is kept: run the same command again to ask the other questions, with --ask-again "
-                f"{check.outcome} to ask these questions again."
+                f"{which} answers are all unreadable (the last one: {check.settled_as}: {detail}). "
+                "Nothing more is asked. `openclawbench ledger export` shows what the model writes; try another model "
+                "or endpoint. Every answer is kept: run the same command again to ask the other questions, with "
+                f"--ask-again {check.settled_as} to ask these questions again."
             )

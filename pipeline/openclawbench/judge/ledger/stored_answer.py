@@ -101,9 +101,9 @@ def answer_row(
     )
 
 
-def was_cut_off_sooner(heard: AnswerCheck, last: StoredAnswer, request: ChatRequest) -> bool:
+def was_cut_off_sooner(check: AnswerCheck, last: StoredAnswer, request: ChatRequest) -> bool:
     """True if an answer was cut off at a lower limit than the present one."""
-    return heard.outcome == "truncated" and (last.answer_limit or KEY_LIMIT) < request.parameters.max_output_tokens
+    return check.settled_as == "truncated" and (last.answer_limit or KEY_LIMIT) < request.parameters.max_output_tokens
 
 
 def stored_answer(

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-Share = Annotated[float, Field(ge=0, le=1)]
+UnitInterval = Annotated[float, Field(ge=0, le=1)]
 Amount = Annotated[float, Field(ge=0)]  # seconds, USD, tokens per byte: never negative
 Count = Annotated[int, Field(ge=0)]
 AtLeastOne = Annotated[int, Field(ge=1)]

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, PrivateAttr, ValidationError, model_
 from openclawbench.errors import InvalidRules
 from openclawbench.rules.loading.faults import describe_fault, entry_named, line_prefix, lines_at, lines_of_words
 from openclawbench.rules.loading.own_folder import own_folder
-from openclawbench.rules.loading.patterns import compile_together, rust_accepts
+from openclawbench.rules.loading.patterns import defer_compilation, rust_accepts
 from openclawbench.rules.loading.references import Other, Reference
 from openclawbench.rules.loading.validation import Unfit, ids_once, not_finite
 
@@ -129,6 +129,6 @@ class Rules(BaseModel):
     def validated(cls, content: dict[str, Any]) -> Self:
         """The validated rules. All patterns are compiled at once, and one by one only to find one that Rust refuses.
         Raises ValidationError."""
-        with compile_together() as patterns:
+        with defer_compilation() as patterns:
             rules = cls.model_validate(content)
         return rules if rust_accepts(patterns) else cls.model_validate(content)
