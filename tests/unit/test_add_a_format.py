@@ -85,4 +85,4 @@ def test_the_recipe_keeps_odd_records() -> None:
 def test_a_wrong_type_in_the_header_costs_the_file(model: Any) -> None:
     file = session({"kind": "user", "text": "Hello"}, model=model)
     assert file.reason == "adapter_error" and file.message is not None
-    assert "session.models" in file.message and "correct the adapter" in file.message
+    assert "session.models" in file.message and "fix the adapter" in file.message
