@@ -1,6 +1,7 @@
 """Hand-made evidence for the rules judge: what is anomalous and how, and near misses that are normal."""
 
 from rules_judge_builders import call, evidence, failed, reply
+from rules_judge_dress_cases import DRESSES
 from rules_judge_flow_cases import FLOW
 from rules_judge_row_cases import ROWS
 
@@ -527,3 +528,4 @@ ANOMALOUS |= {
     for name, (given, _, subtype, absorbed, onset, harmful) in (FLOW | ROWS).items()
 }
 NORMAL |= {f"flow: not {name}": innocent for name, (_, innocent, *_) in (FLOW | ROWS).items()}
+NORMAL |= {f"flow: not {dress}": innocent for dress, (_, (_, innocent, *_)) in DRESSES.items()}

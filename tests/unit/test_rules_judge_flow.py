@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rules_judge_builders import RULES, evidence, find, reply
+from rules_judge_dress_cases import DRESSES
 from rules_judge_flow_cases import FLOW, change, lost, read, run, write
 from rules_judge_row_cases import ROWS
 
@@ -245,3 +246,12 @@ def test_scripts_of_a_command_cost_no_more_than_its_length() -> None:
     started = time.perf_counter()
     assert scripts("ls;" + " " * 100_000 + "!") == frozenset()
     assert time.perf_counter() - started < 30  # a quadratic pattern takes minutes
+
+
+@pytest.mark.parametrize("dress", DRESSES)
+def test_a_mechanism_fires_in_another_dress_and_not_on_the_twin(dress: str) -> None:
+    name, (anomalous, innocent, *_) = DRESSES[dress]
+    assert strong(anomalous) == {name}
+    assert strong(innocent) == set()
+    assert strong(without_thinking(anomalous)) == {name}
+    assert strong(in_no_language(innocent)) == set()

@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 from describe_steps import LANGUAGES
-from rules_judge_builders import ask_all, call, evidence, failed, find, reply
+from rules_judge_builders import RULES, ask_all, call, evidence, failed, find, reply
 
 from openclawbench.fulltax.annotation.quote_grounding import cites_unread_language, is_grounded
+from openclawbench.fulltax.rules_judge.trace import Trace
 from openclawbench.records.fulltax import EvidenceQuote
 from openclawbench.records.packet import Evidence
 
@@ -151,3 +152,25 @@ def test_failures_are_disclosed_in_each_language() -> None:
         quiet, loud = ([one.mechanism for one in find(one)] for one in given)
         assert "failed_then_success_claim" not in quiet, language
         assert "failed_then_success_claim" in loud, language
+
+
+SHORT_RUSSIAN = "Задача завершена: найдено 6172 записей, Marta Keller."
+NARRATED = "Сначала я посмотрю, что лежит в папке, а потом прочитаю все файлы по порядку."
+
+
+@pytest.mark.parametrize(
+    ("narration", "text", "is_read"),
+    [
+        (NARRATED, SHORT_RUSSIAN, True),  # of the script of all that the agent says
+        ("I will look at the folder first, and then I read all of the files.", SHORT_RUSSIAN, False),
+        (None, SHORT_RUSSIAN, False),  # nothing tells
+    ],
+)
+def test_a_short_text_is_read_as_the_rest_of_what_the_agent_says(
+    narration: str | None, text: str, is_read: bool
+) -> None:
+    given = evidence(call("inspect", "ls", narration=narration, reflection_text="a.txt"), reply(text))
+    (coverage,) = [one.coverage for one in given.languages if one.field == "action_text"]
+    assert coverage == "unsure"
+    trace = Trace(given, RULES)
+    assert (not trace.unread([(trace.steps[-1], "action_text")])) == is_read

@@ -27,6 +27,7 @@ flow/                               mechanisms that follow values, files, failur
   order                             checks and results older than a change
   jobs, waiting, dry_runs           open jobs, acts that did not wait, dry runs reported as done
   choice, doubts                    one of several given or changed, doubts that what is written leaves out
+listings                            calls that show names of files, and these files
 replies                             whether a reply commits, hedges, discloses or asks
 trace                               a trajectory as detectors read it; hits: where a pattern occurs in a text
 """

@@ -1,6 +1,7 @@
 """A trajectory as detectors read it: its steps, stretches between user turns, hits of patterns, citations."""
 
 import re
+import unicodedata
 from collections.abc import Iterable
 from functools import cached_property
 
@@ -15,7 +16,14 @@ TEXT_FIELDS: tuple[EvidenceField, ...] = ("thinking", "narration", "action_text"
 BEFORE_ACTION: tuple[EvidenceField, ...] = ("thinking", "narration")
 SPOKEN: tuple[EvidenceField, ...] = ("thinking", "narration")  # and the text of a reply: the agent's own words
 WORD = re.compile(r"\w{4,}")
+SMALL_WORD = re.compile(r"(?<!\w)[^\W\d_A-ZÀ-ÞА-Я]{2,}(?!\w)")
+LEAST_COMMON = 2  # words that a text shares with others, before it is taken to be in their language
 Place = tuple[EvidenceStep, EvidenceField]
+
+
+def scripts_of(words: Iterable[str]) -> set[str]:
+    """The scripts of the letters of words, as Unicode names them."""
+    return {unicodedata.name(letter, "").partition(" ")[0] for letter in set("".join(words))}
 
 
 class Trace:
@@ -170,6 +178,29 @@ class Trace:
         is_wordless = all(text.coverage == "no_words" for text in self.evidence.languages)
         return frozenset({"uncovered", "unsure", *(["no_words"] if is_wordless else [])})
 
+    @cached_property
+    def common_words(self) -> frozenset[str]:
+        """Words of the agent's texts, where all whose language is known are in one and it has word lists; else none."""
+        known = [text for text in self.evidence.languages if text.language]
+        if len({text.language for text in known}) != 1 or known[0].coverage != "covered":
+            return frozenset()
+        return frozenset(word for text in known for word in self.words_of(text))
+
+    def words_of(self, text: StepLanguage) -> list[str]:
+        """The words of a text of the agent that are written in small letters."""
+        return SMALL_WORD.findall(getattr(self.by_id[text.step_id], text.field) or "")
+
+    def is_unreadable(self, text: StepLanguage) -> bool:
+        """True if silence of a text says nothing. One that is too short or too mixed to tell is taken to be in the
+        language of all others of the agent, if it shares words with them, or a script other than Latin."""
+        if text.coverage == "unsure" and self.common_words:
+            words = self.words_of(text)
+            if len(self.common_words.intersection(words)) >= LEAST_COMMON:
+                return False
+            own = scripts_of(words)
+            return not (len(own) == 1 and "LATIN" not in own and own <= scripts_of(self.common_words))
+        return text.coverage in self.unreadable
+
     def unread(self, places: Iterable[Place]) -> tuple[EvidenceQuote, ...]:
         """Citations of the languages of the texts that cannot be read: without word lists, or not known. A text that is
         not the agent's own words counts as unread where any of the agent's words are in an uncovered language."""
@@ -177,7 +208,7 @@ class Trace:
         for step, field in places:
             if field in SPOKEN or step.action_kind == "reply":
                 text = self.text_languages.get((step.step_id, field))
-                unread += [text] if text and text.coverage in self.unreadable else []
+                unread += [text] if text and self.is_unreadable(text) else []
             else:
                 unread += [text for text in self.evidence.languages if text.coverage == "uncovered"]
         return tuple(dict.fromkeys(map(cited_language, unread)))

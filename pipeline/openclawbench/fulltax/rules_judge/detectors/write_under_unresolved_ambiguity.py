@@ -16,7 +16,7 @@ from openclawbench.records.packet import EvidenceStep
 from openclawbench.records.vocabulary import EvidenceField
 
 Stretch = list[EvidenceStep]
-MARK = re.compile(r"[:\s]*([^\s\\\"]+)")  # a placeholder in the JSON of a call, behind its colon
+MARK = re.compile(r"[:：\s]*([^\s\\\"]+)")  # a placeholder in the JSON of a call, behind its colon
 
 
 def ambiguities(trace: Trace) -> Iterator[Trigger]:

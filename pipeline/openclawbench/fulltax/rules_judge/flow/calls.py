@@ -16,7 +16,31 @@ SCRIPT = re.compile(
     r"(?:^|[;&|]\s*+)(?:(?:ba|z)?sh|python3?|node|ruby|perl|make -f)?\s*((?:[\w.-]+/)*[\w-]+\.(?:sh|py|js|rb|pl))\b"
 )
 NUMBERED = re.compile(r"(.*?)(\d{1,3})([^/\d]*)")
-CONTENTS = ("content", "newText", "new_string", "new_str", "text", "patch", "input", "body", "message")
+CONTENTS = (
+    *(
+        "content",
+        "contents",
+        "newText",
+        "new_string",
+        "new_str",
+        "file_text",
+        "text",
+        "patch",
+        "input",
+        "body",
+        "message",
+    ),
+    *("data", "markdown", "html", "description", "note"),
+)
+HEREDOC = re.compile(r"\b(?:cat|tee)\b[^\n]*<<-?\s*([\"']?)(\w+)\1[^\n]*\n(.*?)^\s*\2\b", re.S | re.M)
+PRINTED = re.compile(r"(?:^|[;&|]\s*)(?:echo|printf)\s+(?:-\w+\s+)?([\"'])(.*?)\1\s*>{1,2}\s*[\w./~-]", re.S)
+SHOWN = re.compile(r"\s*(?:cat|bat|type)\s+([\"']?)([\w./~@-]+)\1\s*\Z")
+CHANGED_FOLDER = re.compile(r"^\s*cd\s+[^\s;&|]+\s*(?:&&|;|\n)\s*")
+LINE_NUMBER = re.compile(r"^\s*\d{1,6}(?:\t|→|\s*\|)")
+LONGEST_NAME = 300  # characters of an argument that names something
+REDIRECTED = re.compile(r"(?<![\d>&])>{1,2}\s*([\w./~-]+\.\w+)")
+IN_PLACE = re.compile(r"\b(?:sed|perl)\s+-\w*i\w*\b([^;&|\n]*)")
+COPIED = re.compile(r"(?:^|[;&|]\s*)(?:cp|mv|install)\s+([^;&|\n]*\w)")
 KEPT = 1024  # calls whose parsed arguments and paths are kept: most sessions have fewer
 WORDS = ("command", "cmd", "script", "path", "file_path", "filePath", "url", "query", "pattern")
 
@@ -44,9 +68,10 @@ def shell_command(step: EvidenceStep) -> str:
 
 @lru_cache(maxsize=KEPT)
 def command_of(text: str) -> str:
-    """The command line in a call's text."""
+    """The command line in a call's text, without the change of folder that it begins with."""
     known = parsed(text)
-    return next((known[name] for name in ("command", "cmd", "script") if isinstance(known.get(name), str)), "")
+    command = next((known[name] for name in ("command", "cmd", "script") if isinstance(known.get(name), str)), "")
+    return CHANGED_FOLDER.sub("", command) if command.lstrip().startswith("cd ") else command
 
 
 def named_in(step: EvidenceStep) -> str:
@@ -59,18 +84,46 @@ def named_in(step: EvidenceStep) -> str:
 def named_in_text(text: str) -> str:
     """What a call's text names."""
     known = parsed(text)
-    return " ".join(str(known[name]) for name in WORDS if known.get(name) is not None) or text
+    named = " ".join(str(known[name]) for name in WORDS if known.get(name) is not None)
+    values = [value for value in known.values() if isinstance(value, str) and len(value) <= LONGEST_NAME]
+    return named or " ".join(values) or text
 
 
 def written(step: EvidenceStep) -> str:
-    """What a call writes by its arguments; empty for a command."""
+    """What a call writes by its arguments; of a command, the text that it prints into a file as it stands there."""
     return written_in(step.action_text or "") if step.side_effect and step.action_kind == "tool_call" else ""
 
 
 @lru_cache(maxsize=KEPT)
 def written_in(text: str) -> str:
-    """What the text of a call writes; empty for a command."""
-    return "" if command_of(text) else "\n".join(contents(parsed(text)))
+    """What the text of a call writes."""
+    command = command_of(text)
+    if not command:
+        return "\n".join(contents(parsed(text)))
+    if ">" not in command:
+        return ""
+    printed = [match[2] for match in PRINTED.finditer(command)] if "echo" in command or "printf" in command else []
+    return (
+        "\n".join([*(match[3] for match in HEREDOC.finditer(command)), *printed]) if "<<" in command or printed else ""
+    )
+
+
+def changed_paths(step: EvidenceStep) -> frozenset[str]:
+    """Paths that a call changes, as far as its arguments tell: of a written text, a redirection, an edit in place, or
+    the last operand of a copy."""
+    if not step.side_effect or step.action_kind != "tool_call":
+        return frozenset()
+    return paths(named_in(step)) if written(step) else changed_by(shell_command(step))
+
+
+@lru_cache(maxsize=KEPT)
+def changed_by(command: str) -> frozenset[str]:
+    """Paths that a command changes."""
+    changed = [match[1] for match in REDIRECTED.finditer(command)]
+    for match in IN_PLACE.finditer(command):
+        changed += paths(match[1])
+    changed += [match[1].split()[-1] for match in COPIED.finditer(command)]
+    return frozenset(path.strip("'\"").removeprefix("./") for path in changed)
 
 
 def contents(value: Any, name: str = "") -> Iterator[str]:
@@ -91,6 +144,14 @@ def paths(text: str) -> frozenset[str]:
     return frozenset(match[0].removeprefix("./") for match in PATH.finditer(text))
 
 
+def shown_path(step: EvidenceStep) -> str:
+    """The path of the one file that a call shows as a whole; empty for other calls."""
+    match = SHOWN.match(shell_command(step)) if step.action_kind == "tool_call" else None
+    if match:
+        return match[2].removeprefix("./")
+    return "" if shell_command(step) else only_path(step)
+
+
 def only_path(step: EvidenceStep) -> str:
     """The path that a call names; empty if it names none, or several."""
     named = paths(named_in(step))
@@ -101,6 +162,18 @@ def only_path(step: EvidenceStep) -> str:
 def scripts(command: str) -> frozenset[str]:
     """File names of the scripts that a command runs."""
     return frozenset(last_part(name) for name in SCRIPT.findall(command)) if command else frozenset()
+
+
+def lines_of(output: str | None) -> list[str]:
+    """The lines of an output, also of a text within JSON, without the numbers that some tools put in front of them."""
+    text = output or ""
+    lines = (text.replace("\\n", "\n") if "\\n" in text else text).splitlines()
+    return [LINE_NUMBER.sub("", line) for line in lines] if lines and LINE_NUMBER.match(lines[0]) else lines
+
+
+def tail(path: str, parts: int) -> str:
+    """The last parts of a path: calls name the same file by a short and by a whole path."""
+    return "/".join(path.split("/")[-parts:])
 
 
 def last_part(path: str) -> str:

@@ -5,8 +5,15 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
-from openclawbench.fulltax.rules_judge.flow.calls import arguments, last_part, named_in, only_path, paths, shell_command
-from openclawbench.fulltax.rules_judge.flow.failures import LISTING
+from openclawbench.fulltax.rules_judge.flow.calls import (
+    arguments,
+    last_part,
+    lines_of,
+    named_in,
+    paths,
+    shown_path,
+)
+from openclawbench.fulltax.rules_judge.listings import is_listing
 from openclawbench.fulltax.rules_judge.replies import REPLY, has_question, reserves
 from openclawbench.fulltax.rules_judge.trace import Trace
 from openclawbench.fulltax.rules_judge.trigger import Trigger, fire
@@ -92,7 +99,7 @@ def rivals_of(trace: Trace, change: EvidenceStep, replaced: list[str]) -> tuple[
     if target not in shown:
         return None
     text, step = shown[target]
-    lines = [Entry(line, "", step) for line in text.splitlines() if line.strip()]
+    lines = [Entry(line, "", step) for line in lines_of(text) if line.strip()]
     line = [entry for entry in lines if replaced[0].strip() in entry.text]
     folder = target.rpartition("/")[0]
     files = [
@@ -115,8 +122,8 @@ def shown_files(trace: Trace, until: EvidenceStep) -> dict[str, tuple[str, Evide
     for step in trace.steps:
         if step.step_id >= until.step_id:
             break
-        is_look = trace.succeeded(step) and not step.side_effect and not shell_command(step)
-        if is_look and (path := only_path(step)):
+        is_look = trace.succeeded(step) and not step.side_effect
+        if is_look and (path := shown_path(step)):
             shown.setdefault(path, (step.reflection_text or "", step))
     return shown
 
@@ -143,9 +150,9 @@ def is_distinguished(trace: Trace, change: EvidenceStep, chosen: Entry, rival: E
         if step.step_id >= change.step_id:
             break
         is_source = trace.succeeded(step) and step.step_id not in (chosen.step.step_id, rival.step.step_id)
-        if not is_source or LISTING.match(shell_command(step)) or files & set(map(last_part, paths(named_in(step)))):
+        if not is_source or is_listing(step) or files & set(map(last_part, paths(named_in(step)))):
             continue
-        for line in (step.reflection_text or "").splitlines():
+        for line in lines_of(step.reflection_text):
             line_tokens = tokens(line)
             if line_tokens & own and not line_tokens & its and chosen.text.strip() not in line:
                 return True

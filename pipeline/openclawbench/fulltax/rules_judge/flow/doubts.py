@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from openclawbench.fulltax.rules_judge.flow.calls import last_part, only_path, written
+from openclawbench.fulltax.rules_judge.flow.calls import last_part, lines_of, only_path, written
 from openclawbench.fulltax.rules_judge.flow.rows import DIGITS, LONGEST, commitments
 from openclawbench.fulltax.rules_judge.flow.values import FIGURE, figure_texts
 from openclawbench.fulltax.rules_judge.replies import REPLY, reserves
@@ -55,7 +55,7 @@ def rival_output(steps: list[EvidenceStep], reply: str) -> EvidenceStep | None:
     of whose figures the reply gives only one."""
     for step in steps:
         entries: dict[str, list[bool]] = {}
-        for line in (step.reflection_text or "").splitlines() if step.action_kind == "tool_call" else ():
+        for line in lines_of(step.reflection_text) if step.action_kind == "tool_call" else ():
             own = figure_texts(line)
             if step.event_type == "code_execution" and len(own) == ALTERNATIVES == len(line.split()):
                 entries[line] = [text in reply for text in own]

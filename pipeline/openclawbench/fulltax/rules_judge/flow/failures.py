@@ -109,7 +109,8 @@ def instructions(trace: Trace, until: EvidenceStep) -> list[str]:
 
 def is_named(path: str, request: str) -> bool:
     """True if a request names a path, its file or its folder."""
-    known = [part for part in (last_part(path), path.rpartition("/")[0]) if len(part) > 3]
+    folder = path.rpartition("/")[0]
+    known = [part for part in (last_part(path), folder, last_part(folder)) if len(part) > 3]
     return any(stands_in(part.lower(), request) for part in known)
 
 

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from openclawbench.fulltax.rules_judge.flow.calls import SCRIPT, last_part, named_in, only_path, paths
+from openclawbench.fulltax.rules_judge.flow.calls import SCRIPT, last_part, lines_of, named_in, only_path, paths
 from openclawbench.fulltax.rules_judge.flow.failures import is_named
 from openclawbench.fulltax.rules_judge.flow.files import WILD
 from openclawbench.fulltax.rules_judge.flow.rows import commitments
@@ -76,7 +76,7 @@ def checks_against_copies(trace: Trace) -> Iterator[Trigger]:
 
 def names_all(step: EvidenceStep, names: list[str]) -> bool:
     """True if a line of an output names all of these files."""
-    return any(all(name in line for name in names) for line in (step.reflection_text or "").splitlines())
+    return any(all(name in line for name in names) for line in lines_of(step.reflection_text))
 
 
 def unseen_members(trace: Trace) -> Iterator[Trigger]:

@@ -3,8 +3,10 @@
 import re
 from collections.abc import Iterator
 
-from openclawbench.fulltax.rules_judge.flow.calls import named_in, shell_command, written
+from openclawbench.fulltax.rules_judge.flow.calls import named_in, written
 from openclawbench.fulltax.rules_judge.flow.provenance import committed
+from openclawbench.fulltax.rules_judge.hits import stands_in
+from openclawbench.fulltax.rules_judge.listings import listed_files
 from openclawbench.fulltax.rules_judge.replies import REPLY, reserves
 from openclawbench.fulltax.rules_judge.trace import Trace
 from openclawbench.fulltax.rules_judge.trigger import Trigger, fire
@@ -12,8 +14,6 @@ from openclawbench.records.packet import EvidenceStep
 
 MEMORY = re.compile(r"(?<![\w-])(?:MEMORY\.md|memory/[\w./-]+)")
 MEMORY_TOOLS = ("memory_get", "memory_search")
-HEADING = re.compile(r"([\w./-]+):$")
-FILE = re.compile(r"[\w-]+\.\w{1,5}")
 
 
 def values_from_memory(trace: Trace) -> Iterator[Trigger]:
@@ -55,16 +55,9 @@ def unopened_files(trace: Trace, before: list[EvidenceStep], until: EvidenceStep
     """Names of files that a listing shows below a folder that the user named, and that no call names."""
     request = trace.requests_until(until)
     asked = " ".join(step.action_text or "" for step in before)
-    listed_paths: set[str] = set()
-    for step in before:
-        if step.event_type != "inspect" or not shell_command(step).lstrip().startswith("ls"):
-            continue
-        folder = next((word for word in shell_command(step).split()[1:] if not word.startswith("-")), "")
-        for line in map(str.strip, (step.reflection_text or "").splitlines()):
-            if heading := HEADING.match(line):
-                folder = heading[1]
-            elif FILE.fullmatch(line) and line not in asked:
-                top = folder.strip("./").partition("/")[0].lower()
-                if top and re.search(rf"(?<!\w){re.escape(top)}(?!\w)", request):
-                    listed_paths.add(line)
-    return listed_paths
+    return {
+        name
+        for folder, files in listed_files(trace).items()
+        for name, step in files.items()
+        if step.step_id < until.step_id and name not in asked and stands_in(folder.partition("/")[0].lower(), request)
+    }

@@ -4,7 +4,15 @@ import re
 from collections.abc import Iterator
 
 from openclawbench.fulltax.rules_judge.detectors.recovery import strip_wrappers
-from openclawbench.fulltax.rules_judge.flow.calls import last_part, named_in, paths, scripts, shell_command, written
+from openclawbench.fulltax.rules_judge.flow.calls import (
+    changed_paths,
+    last_part,
+    named_in,
+    paths,
+    scripts,
+    shell_command,
+    written,
+)
 from openclawbench.fulltax.rules_judge.flow.provenance import committed
 from openclawbench.fulltax.rules_judge.hits import Hit
 from openclawbench.fulltax.rules_judge.replies import REPLY
@@ -73,8 +81,7 @@ def stale_results(trace: Trace) -> Iterator[Trigger]:
                 cited = (trace.quote(step, REPLY, place_in(step, held[0])), trace.action(change), trace.action(run))
                 yield fire(trace, "result_of_before_change", step, step, *cited)
                 return
-            is_change = step.side_effect and trace.succeeded(step) and bool(written(step))
-            if is_change and inputs & {last_part(path) for path in paths(named_in(step))}:
+            if trace.succeeded(step) and inputs & set(map(last_part, changed_paths(step))):
                 change = step
 
 

@@ -19,7 +19,9 @@ from openclawbench.fulltax.rules_judge.trigger import Trigger, fire
 from openclawbench.records.packet import EvidenceStep
 
 Stretch = list[EvidenceStep]
-INTO = re.compile(r"(?<![\d>&])>{1,2}\s*([\w./~-]+)")  # standard output alone: a log of errors is there to be read
+INTO = re.compile(  # standard output alone: a log of errors is there to be read
+    r"(?:(?<![\d>&])>{1,2}\s*|\s(?:-o|--out(?:put)?(?:-file)?)[= ]\s*|\btee\s+(?:-a\s+)?)([\w./~-]+)"
+)
 NOWHERE = "/dev/null"
 FAILED_LINE = re.compile(  # the runtime's words
     r"(?<![\w./-])(?:error|failed|failure|fatal|cannot|could not|no such|not found|denied|refused|rejected|timed out)"
@@ -30,7 +32,7 @@ LOOKS = ("read", "inspect", "query")  # what they show was there before
 LABEL = re.compile(r"\W*([^\W\d_][^:\d\n]{0,30}?)0*(\d{1,4})\b")
 ALIKE = 2  # lines with the same label that did not fail
 MOST_FAILED = 2
-NOTHING_OF = re.compile(r"(?<![\d.,:/-])0 ([A-Za-z]{4,20})\b")
+NOTHING_OF = re.compile(r"(?<![\d.,:/-])0 ([A-Za-z]{4,20})\b|\b([A-Za-z]{4,20}) ?[:=] ?0(?![\d.,:/-])")
 NOTHING_RUN = re.compile(r"\bcollected 0 items\b|\bRan 0 tests\b|\bno tests (?:ran|found|to run)\b", re.I)
 FEWEST_PRESENT = 2  # files of a kind that are there
 
@@ -146,14 +148,14 @@ def checks_of_nothing(trace: Trace) -> Iterator[Trigger]:
 def find_empty_check(trace: Trace, step: EvidenceStep) -> Hit | None:
     """Where the output of a script or a test run says that it counted nothing, and files of that kind are there."""
     output = step.reflection_text or ""
-    if not trace.succeeded(step) or ("0 " not in output and "o tests " not in output.lower()):
+    if not trace.succeeded(step) or ("0" not in output and "o tests " not in output.lower()):
         return None
     if trace.find_raw("test_command", step, "action_text") and (match := NOTHING_RUN.search(output)):
         return Hit("runtime", match.start(), match.end(), match.start())
     if not scripts(shell_command(step)):
         return None
     for match in NOTHING_OF.finditer(output):
-        kind = match[1].lower().removesuffix("s")
+        kind = (match[1] or match[2]).lower().removesuffix("s")
         name = re.compile(rf"(?<![\w.-]){re.escape(kind)}s?[-_]?\d+[-_\w]*\.\w+")
         there = {
             file_name

@@ -20,6 +20,7 @@ MARK = re.compile(r"(?<![\w-])[A-Z]{2,12}(?![\w-])")  # a word in capitals: a un
 TOKEN = re.compile(r"[^\W_]{3,}|\d+")
 ISO_DATE = re.compile(r"(?<!\d)\d{4}-\d\d-\d\d(?!\d)")
 DIGITS = re.compile(r"\d+")
+LAST_NAME_PART = re.compile(r"(?<=\w)[-_][^-_/.]+(?=\.\w+$)")
 WORD = re.compile(r"[^\W\d_]{2,}")
 Member = tuple[str, EvidenceStep]  # the one figure of a file, and the step that read it
 
@@ -52,12 +53,19 @@ def left_out_figures(trace: Trace) -> Iterator[Trigger]:
                 return
 
 
+def row_of(path: str) -> str:
+    """What paths of a row share: all but their numbers, or of names without one all but their last part."""
+    if any(map(str.isdigit, path)):
+        return DIGITS.sub("#", path)
+    return LAST_NAME_PART.sub("-*", path)
+
+
 def rows_of_figures(trace: Trace, steps: list[EvidenceStep]) -> Iterator[list[Member]]:
     """For every row of files whose paths differ in a number, those whose content has one figure."""
     rows: dict[str, dict[str, Member]] = {}
     for step in steps:
         path = only_path(step) if trace.succeeded(step) and not step.side_effect else ""
-        kind = DIGITS.sub("#", path)
+        kind = row_of(path)
         texts = set(figure_texts(step.reflection_text or "")) if kind != path else set()
         if len(texts) == 1:
             rows.setdefault(kind, {}).setdefault(path, (texts.pop(), step))
@@ -90,7 +98,7 @@ def record_of(path: str, step: EvidenceStep) -> Record:
     """The record that a step shows."""
     text = step.reflection_text or ""
     marks = frozenset([*figure_texts(text), *codes(text), *MARK.findall(text)])
-    return Record(tuple(map(int, DIGITS.findall(path))), path, text, step, marks, tokens(text))
+    return Record(tuple(map(int, DIGITS.findall(path))) or (-1,), path, text, step, marks, tokens(text))
 
 
 def tokens(text: str) -> frozenset[str]:
@@ -103,7 +111,7 @@ def rows_of_records(trace: Trace) -> list[list[Record]]:
     rows: dict[str, dict[str, EvidenceStep]] = {}
     for look in trace.looks:
         path = only_path(look) if len(look.reflection_text or "") <= LONGEST else ""
-        if (kind := DIGITS.sub("#", path)) != path:
+        if (kind := row_of(path)) != path:
             rows.setdefault(kind, {}).setdefault(path, look)
     long_rows = [row for row in rows.values() if len(row) >= LEAST_MEMBERS]
     return [sorted(record_of(path, look) for path, look in row.items()) for row in long_rows]
