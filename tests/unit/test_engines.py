@@ -219,6 +219,7 @@ def test_the_engine_fits_the_work(name: str, workers: int, tasks: int, raw_bytes
 
 def test_ctrl_c_that_another_thread_takes_waits_until_a_worker_is_recorded() -> None:
     """A signal to the process goes to any thread that does not block it; Python's handler runs in the main thread."""
+    former = signal.signal(signal.SIGINT, signal.default_int_handler)  # a test process may ignore it
     ended = threading.Event()
     other = threading.Thread(target=ended.wait)
     other.start()
@@ -228,9 +229,10 @@ def test_ctrl_c_that_another_thread_takes_waits_until_a_worker_is_recorded() -> 
             signal.pthread_kill(other.ident or 0, signal.SIGINT)
             time.sleep(0.1)
             reached_end = True
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     finally:
+        signal.signal(signal.SIGINT, former)
         ended.set()
         other.join()
     assert reached_end
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, [])
