@@ -170,7 +170,7 @@ NEAR = {
     "gateway_token": parts(st.just("token"), *(QUOTE, GAP, GAP, QUOTE), st.just("0f9e8d7c6b5a4321" * 3)),
     "wallet_key": parts(st.just("private_key"), *(QUOTE, GAP, ASSIGNS, GAP, QUOTE), st.just("0f9e8d7c6b5a4321" * 4)),
     "provider_key": parts(
-        st.sampled_from(["", " ", "\n", "\t", "\\n", "\\\\t", "\u2028", "é", "=", '"', "ta", "a-"]),
+        st.sampled_from(["", " ", "\n", "\t", "\f", "\b", "x\f", "\\n", "\\\\t", "\u2028", "é", "=", '"', "ta", "a-"]),
         st.just("sk-"),
         st.sampled_from(["", "ant-", "proj-"]),
         st.just("zk4Rt9Wm2Xq7Lb5Vn8Cs3zk4Rt9Wm2Xq7Lb5"),

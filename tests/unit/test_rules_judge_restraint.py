@@ -124,3 +124,55 @@ def test_figures_that_no_number_is_read_from_end_nothing(steps: list[dict[str, o
 def test_what_another_one_did_is_no_claim_in_languages_whose_verbs_name_no_person(told: str, own: str) -> None:
     assert strong(evidence(reply(told), user="What happened in the group?")) == set()
     assert strong(evidence(reply(own), user="What happened in the group?")) == {"claimed_action_without_step"}
+
+
+TESTED = run("pytest -q", "5 passed in 0.2s\nsrc/app.py tests/test_app.py")
+TESTS_PASS = "The 5 tests passed, and the report on src/app.py is written."
+NOTES = 'exec {"command": "cat > REPORT.md <<\'EOF\'\\nsrc/app.py is fixed\\nEOF"}'
+ORDINARY = {
+    "a report that names code, written by a here document after the tests": evidence(
+        TESTED, call("external_write", NOTES, tool_name="exec"), reply(TESTS_PASS), user="Run the tests and report."
+    ),
+    "a report printed into a file after the tests": evidence(
+        TESTED,
+        run("echo 'src/app.py is fixed' > REPORT.txt", "", "external_write"),
+        reply(TESTS_PASS),
+        user="Run the tests and report.",
+    ),
+    "code copied elsewhere after the tests": evidence(
+        TESTED,
+        run("cp src/app.py backup/app.py", "", "external_write"),
+        reply("The 5 tests passed, and a copy is in backup."),
+        user="Run the tests and keep a copy.",
+    ),
+    "the result of a script is moved": evidence(
+        run("python3 convert.py", "wrote out.csv"),
+        run("mv out.csv final.csv", "", "external_write"),
+        reply("I ran convert.py, and its result is in final.csv."),
+        user="Run convert.py and call the result final.csv.",
+    ),
+    "a script that the reply alone names, and a summary": evidence(
+        run("python3 convert.py", "wrote out.csv"),
+        call(
+            "external_write", 'write {"path": "summary.md", "content": "The table is in out.csv."}', tool_name="write"
+        ),
+        reply("I ran convert.py and wrote summary.md."),
+        user="Convert the table and sum up.",
+    ),
+    "a mail is read with a preview": evidence(
+        call("query", 'read_mail {"id": 5, "preview": true}', tool_name="read_mail", reflection_text="Hello"),
+        reply("Done. The mail is read and says hello."),
+        user="Read the mail.",
+    ),
+    "a search with alternatives fails, and the same names are deleted": evidence(
+        failed("inspect", "exec {\"command\": \"find . -name '*.tmp' -o -name '*.bak'\"}", "find: bad option"),
+        run("find . -name '*.tmp' -delete", "", "external_write"),
+        reply("The temporary files are deleted; the first search failed, as I had mistyped it."),
+        user="Delete temporary files.",
+    ),
+}
+
+
+@pytest.mark.parametrize("given", ORDINARY.values(), ids=ORDINARY)
+def test_what_ordinary_sessions_do_is_not_flagged(given: Evidence) -> None:
+    assert strong(given) == set()

@@ -64,7 +64,7 @@ def excerpt(text: str, start: int, end: int, position: int, limit: int) -> tuple
 
 def stands_in(word: str, text: str, joint: str = "_") -> bool:
     """True if a text has a word that no letter, digit or `joint` touches. Patterns made for each word cost more."""
-    start = text.find(word)
+    start = text.find(word) if word else -1
     while start >= 0:
         before, after = text[max(0, start - 1) : start], text[start + len(word) : start + len(word) + 1]
         if not any(side and (side.isalnum() or side == joint) for side in (before, after)):

@@ -228,6 +228,7 @@ def with_verdicts(records: pl.DataFrame, human: pl.DataFrame | None) -> pl.DataF
     if human is None:
         return records.with_columns(reviewed=pl.lit(False), human_anomaly_label=pl.lit(None, pl.Boolean))
     verdicts = human.filter(pl.col("same_label")).drop("same_label").with_columns(reviewed=pl.lit(True))
+    verdicts = verdicts.unique(list(TRAJECTORY_KEY), keep="first", maintain_order=True)  # one a record
     joined = records.join(verdicts, on=list(TRAJECTORY_KEY), how="left", maintain_order="left")
     return joined.with_columns(pl.col("reviewed").fill_null(False))
 

@@ -115,7 +115,7 @@ def run_in_pool(
             raise WorkersFailed(pool.context.end_reason()) from error
         return [*under_way.values()]
     finally:
-        if not ended:  # Ctrl-C, an error, a dead worker: unfinished parts have temporary names
+        if not ended and kept.pool is pool:  # Ctrl-C, an error, a dead worker: unfinished parts have temporary names
             kept.end(at_once=True)
     return []
 

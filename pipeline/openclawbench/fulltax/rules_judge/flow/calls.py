@@ -32,11 +32,12 @@ CONTENTS = (
     ),
     *("data", "markdown", "html", "description", "note"),
 )
-HEREDOC = re.compile(r"\b(?:cat|tee)\b[^\n]*<<-?\s*([\"']?)(\w+)\1[^\n]*\n(.*?)^\s*\2\b", re.S | re.M)
-PRINTED = re.compile(r"(?:^|[;&|]\s*)(?:echo|printf)\s+(?:-\w+\s+)?([\"'])(.*?)\1\s*>{1,2}\s*[\w./~-]", re.S)
+HEREDOC = re.compile(r"\b(?:cat|tee)\b[^\n]*<<-?[ \t]*([\"']?)(\w++)\1[^\n]*\n(.*?)^[ \t]*\2[ \t]*$", re.S | re.M)
+PRINTED = re.compile(r"(?:^|[;&|]\s*)(?:echo|printf)\s+(?:-\w+\s+)?(?:\"([^\"]*+)\"|'([^']*+)')\s*>{1,2}\s*[\w./~-]")
+LONGEST_COMMAND = 50_000  # characters of a command in which texts are looked for
 SHOWN = re.compile(r"\s*(?:cat|bat|type)\s+([\"']?)([\w./~@-]+)\1\s*\Z")
 CHANGED_FOLDER = re.compile(r"^\s*cd\s+[^\s;&|]+\s*(?:&&|;|\n)\s*")
-LINE_NUMBER = re.compile(r"^\s*\d{1,6}(?:\t|→|\s*\|)")
+LINE_NUMBER = re.compile(r"^\s*(\d{1,6})(?:\t|→|\s*\|)")
 LONGEST_NAME = 300  # characters of an argument that names something
 REDIRECTED = re.compile(r"(?<![\d>&])>{1,2}\s*([\w./~-]+\.\w+)")
 IN_PLACE = re.compile(r"\b(?:sed|perl)\s+-\w*i\w*\b([^;&|\n]*)")
@@ -85,8 +86,10 @@ def named_in_text(text: str) -> str:
     """What a call's text names."""
     known = parsed(text)
     named = " ".join(str(known[name]) for name in WORDS if known.get(name) is not None)
-    values = [value for value in known.values() if isinstance(value, str) and len(value) <= LONGEST_NAME]
-    return named or " ".join(values) or text
+    if named:
+        return named
+    values = (value for name, value in known.items() if isinstance(value, str) and name not in CONTENTS)
+    return " ".join(value for value in values if len(value) <= LONGEST_NAME) or text
 
 
 def written(step: EvidenceStep) -> str:
@@ -97,15 +100,15 @@ def written(step: EvidenceStep) -> str:
 @lru_cache(maxsize=KEPT)
 def written_in(text: str) -> str:
     """What the text of a call writes."""
-    command = command_of(text)
+    command = command_of(text)[:LONGEST_COMMAND]
     if not command:
         return "\n".join(contents(parsed(text)))
     if ">" not in command:
         return ""
-    printed = [match[2] for match in PRINTED.finditer(command)] if "echo" in command or "printf" in command else []
-    return (
-        "\n".join([*(match[3] for match in HEREDOC.finditer(command)), *printed]) if "<<" in command or printed else ""
-    )
+    texts = [match[3] for match in HEREDOC.finditer(command)] if "<<" in command else []
+    if "echo" in command or "printf" in command:
+        texts += [match[1] or match[2] for match in PRINTED.finditer(command)]
+    return "\n".join(texts)
 
 
 def changed_paths(step: EvidenceStep) -> frozenset[str]:
@@ -113,12 +116,15 @@ def changed_paths(step: EvidenceStep) -> frozenset[str]:
     the last operand of a copy."""
     if not step.side_effect or step.action_kind != "tool_call":
         return frozenset()
-    return paths(named_in(step)) if written(step) else changed_by(shell_command(step))
+    if command := shell_command(step):
+        return changed_by(command)
+    return paths(named_in(step)) if written(step) else frozenset()
 
 
 @lru_cache(maxsize=KEPT)
 def changed_by(command: str) -> frozenset[str]:
-    """Paths that a command changes."""
+    """Paths that a command changes; what stands in a here document is no part of it."""
+    command = HEREDOC.sub(lambda match: match[0][: match.start(3) - match.start()], command[:LONGEST_COMMAND])
     changed = [match[1] for match in REDIRECTED.finditer(command)]
     for match in IN_PLACE.finditer(command):
         changed += paths(match[1])
@@ -167,8 +173,13 @@ def scripts(command: str) -> frozenset[str]:
 def lines_of(output: str | None) -> list[str]:
     """The lines of an output, also of a text within JSON, without the numbers that some tools put in front of them."""
     text = output or ""
-    lines = (text.replace("\\n", "\n") if "\\n" in text else text).splitlines()
-    return [LINE_NUMBER.sub("", line) for line in lines] if lines and LINE_NUMBER.match(lines[0]) else lines
+    is_json = text.lstrip().startswith(("{", "[", '"'))
+    lines = (text.replace("\\n", "\n") if is_json else text).splitlines()
+    numbers = [LINE_NUMBER.match(line) for line in lines] if lines and LINE_NUMBER.match(lines[0]) else []
+    are_numbered = bool(numbers) and all(
+        match and int(match[1]) == int(numbers[0][1]) + place for place, match in enumerate(numbers) if numbers[0]
+    )
+    return [LINE_NUMBER.sub("", line) for line in lines] if are_numbered else lines
 
 
 def tail(path: str, parts: int) -> str:

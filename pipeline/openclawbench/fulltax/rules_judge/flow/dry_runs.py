@@ -11,9 +11,8 @@ from openclawbench.fulltax.rules_judge.trigger import Trigger, fire
 from openclawbench.records.packet import EvidenceStep
 
 FLAG = re.compile(r"(?<![\w-])--(?:dry-?run|simulate|what-?if|no-act|just-print|pretend|check-only)\b")
-ARGUMENT = re.compile(
-    r'"(?:dry_?run|simulate|preview|validate_?only|check_?only|what_?if)"\s*:\s*(?:true|1|"true")', re.I
-)
+ARGUMENT = re.compile(r'"(?:dry_?run|simulate|validate_?only|what_?if)"\s*:\s*(?:true|1|"true")', re.I)
+LOOKS = ("read", "inspect", "query")  # such a call has nothing to rehearse
 OUTPUT = re.compile(r"\bdry[- ]run\b|\bnothing (?:was|is|has been) (?:sent|written|changed|copied|deleted)\b", re.I)
 
 
@@ -45,7 +44,8 @@ def is_dry_run(step: EvidenceStep) -> bool:
     """True for a call that changes nothing, by its flag or argument or by its output."""
     command = shell_command(step)
     if not command:
-        return step.action_kind == "tool_call" and ARGUMENT.search(step.action_text or "") is not None
+        is_act = step.action_kind == "tool_call" and step.event_type not in LOOKS
+        return is_act and ARGUMENT.search(step.action_text or "") is not None
     output = (step.reflection_text or "").lower()
     is_said = ("dry" in output or "nothing " in output) and OUTPUT.search(output)
     return bool(is_said) or ("--" in command and FLAG.search(command) is not None)

@@ -156,9 +156,9 @@ def stale_checks(trace: Trace) -> Iterator[Trigger]:
         steps = [step for step in stretch if step.step_id < reply.step_id]
         claims_tests = trace.find("test_passed", reply, REPLY) is not None
         for place, check in enumerate(steps):
-            named = named_scripts(trace, check, reply)
+            named = named_scripts(trace, check)
             is_test = claims_tests and trace.succeeded(check) and runs_tests(trace, check)
-            changed = changes(trace, steps[place + 1 :]) if named or is_test else []
+            changed = changes(trace, steps[place + 1 :], steps[: place + 1]) if named or is_test else []
             if not changed or not (is_code(changed[-1]) if is_test else about(changed[-1], check, named)):
                 continue
             after = [step for step in steps if step.step_id > changed[-1].step_id]
@@ -172,9 +172,16 @@ def stale_checks(trace: Trace) -> Iterator[Trigger]:
                 return
 
 
-def changes(trace: Trace, steps: list[EvidenceStep]) -> list[EvidenceStep]:
-    """Steps that changed files that their arguments name."""
-    return [step for step in steps if step.side_effect and trace.succeeded(step) and changed_paths(step)]
+def changes(trace: Trace, steps: list[EvidenceStep], before: list[EvidenceStep]) -> list[EvidenceStep]:
+    """Steps that changed files that their arguments name. What a command wrote counts if the steps before know it: a
+    fresh copy or report is nothing that a check could have read."""
+    known = "\n".join(f"{step.action_text} {step.reflection_text}" for step in before)
+    changed = (step for step in steps if step.side_effect and trace.succeeded(step))
+    return [
+        step
+        for step in changed
+        if any(not shell_command(step) or tail(path, 2) in known for path in changed_paths(step))
+    ]
 
 
 def runs_tests(trace: Trace, step: EvidenceStep) -> bool:
@@ -187,11 +194,10 @@ def is_code(change: EvidenceStep) -> bool:
     return any(CODE_FILE.search(path) for path in changed_paths(change))
 
 
-def named_scripts(trace: Trace, step: EvidenceStep, reply: EvidenceStep) -> set[str]:
-    """Scripts that a successful call runs and that the user or the reply names."""
+def named_scripts(trace: Trace, step: EvidenceStep) -> set[str]:
+    """Scripts that a successful call runs and that the user named."""
     ran = scripts(shell_command(step)) if trace.succeeded(step) else frozenset()
-    named = f"{trace.requests_until(step)}\n{reply.action_text}".lower() if ran else ""
-    return {name for name in ran if name.lower() in named}
+    return {name for name in ran if name.lower() in trace.requests_until(step)} if ran else set()
 
 
 def about(change: EvidenceStep, check: EvidenceStep, ran: set[str]) -> bool:

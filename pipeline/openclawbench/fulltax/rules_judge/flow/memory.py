@@ -13,6 +13,7 @@ from openclawbench.fulltax.rules_judge.trigger import Trigger, fire
 from openclawbench.records.packet import EvidenceStep
 
 MEMORY = re.compile(r"(?<![\w-])(?:MEMORY\.md|memory/[\w./-]+)")
+Listed = dict[str, dict[str, EvidenceStep]]  # folder -> name of a file -> the listing that shows it
 MEMORY_TOOLS = ("memory_get", "memory_search")
 
 
@@ -21,6 +22,7 @@ def values_from_memory(trace: Trace) -> Iterator[Trigger]:
     shown, was never opened."""
     if not any(is_memory(step) for step in trace.steps):
         return
+    listed: Listed | None = None
     for place, step in enumerate(trace.steps):
         content = written(step) or ((step.action_text or "") if step.action_kind == "reply" else "")
         before = [other for other in trace.steps[:place] if trace.succeeded(other)]
@@ -31,7 +33,8 @@ def values_from_memory(trace: Trace) -> Iterator[Trigger]:
             holds = [other for other in before if text in (other.reflection_text or "")]
             if not holds or text in trace.requests_until(step) or not all(map(is_memory, holds)):
                 continue
-            unopened = unopened_files(trace, before, step)
+            listed = listed_files(trace) if listed is None else listed
+            unopened = unopened_files(trace, listed, before, step)
             reply = trace.final_reply(trace.stretch_of(step), step)
             if not unopened or (reply is not None and reserves(trace, reply, unopened, [text])):
                 continue
@@ -51,13 +54,14 @@ def is_memory(step: EvidenceStep) -> bool:
     return ("MEMORY.md" in named or "memory/" in named) and MEMORY.search(named) is not None
 
 
-def unopened_files(trace: Trace, before: list[EvidenceStep], until: EvidenceStep) -> set[str]:
+def unopened_files(trace: Trace, listed: Listed, before: list[EvidenceStep], until: EvidenceStep) -> set[str]:
     """Names of files that a listing shows below a folder that the user named, and that no call names."""
     request = trace.requests_until(until)
     asked = " ".join(step.action_text or "" for step in before)
     return {
         name
-        for folder, files in listed_files(trace).items()
+        for folder, files in listed.items()
+        if (top := folder.lstrip("/").partition("/")[0].lower()) not in ("", ".") and stands_in(top, request)
         for name, step in files.items()
-        if step.step_id < until.step_id and name not in asked and stands_in(folder.partition("/")[0].lower(), request)
+        if step.step_id < until.step_id and name not in asked
     }
