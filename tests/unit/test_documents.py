@@ -138,6 +138,9 @@ def test_numbers_of_the_readme_are_those_that_were_measured() -> None:
         r"(\d+) are labelled .*?, (\d+) with another, (\d+) are missed", read("why/rules_judge.md")
     )[0]
     assert f"finds {found}, gives {other} another subtype and misses {missed}" in " ".join(README.split())
+    (exam,) = re.findall(r"both twins right in (\d+ of \d+) \(", read("why/rules_judge.md"))
+    assert f"gets {exam} pairs right" in " ".join(README.split())
+    assert f"| {exam} (" in read("guides/exam.md")
 
 
 def test_the_site_asks_nothing_of_the_network() -> None:
