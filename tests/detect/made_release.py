@@ -14,7 +14,7 @@ from openclawbench.records.packet import EvidenceStep
 from openclawbench.records.release import Master
 from openclawbench.release.files.names import both_side_file
 from openclawbench.release.files.table_writer import typed_file
-from openclawbench.release.labels.labels import CUTS, SIDES
+from openclawbench.release.labels.places import CUTS, SIDES
 from openclawbench.tables.schema import from_records
 
 STEP = {

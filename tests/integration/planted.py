@@ -22,7 +22,8 @@ from openclawbench.release.files.names import MASTER_FILE, POSITIVES_FILES, ROOT
 from openclawbench.release.files.parquet import TABLES, arrow_schema, shard_name, table_of
 from openclawbench.release.files.table_writer import typed_file
 from openclawbench.release.input_files import INPUTS_TABLE
-from openclawbench.release.labels.labels import CUTS, HOLD_OUT, PART_STATUSES, POOL_FILE, SIDES, as_json, part_file
+from openclawbench.release.labels.labels import PART_STATUSES, POOL_FILE, as_json, part_file
+from openclawbench.release.labels.places import CUTS, HOLD_OUT, SIDES
 from openclawbench.release.privacy.finder import PrivacyFinder
 from openclawbench.release.privacy.rules import PrivacyRules
 from openclawbench.release.provenance import NAME as PACKAGE

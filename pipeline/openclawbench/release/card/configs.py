@@ -16,7 +16,8 @@ from openclawbench.release.files.parquet import shard_pattern
 from openclawbench.release.files.table_writer import typed_file
 from openclawbench.release.human_audited import HUMAN_FILE
 from openclawbench.release.input_files import INPUTS_TABLE
-from openclawbench.release.labels.labels import CUTS, HOLD_OUT, POOL_FILE, SIDES, part_file
+from openclawbench.release.labels.labels import POOL_FILE, part_file
+from openclawbench.release.labels.places import CUTS, HOLD_OUT, SIDES
 from openclawbench.tables.record import Keyed, Record
 
 DEFAULT = "silver_labels"

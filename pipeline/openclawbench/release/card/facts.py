@@ -12,7 +12,8 @@ from openclawbench.release.files.names import MASTER_FILE, MODEL_SUMMARY, ROOT, 
 from openclawbench.release.files.parquet import shards_of
 from openclawbench.release.files.table_writer import typed_file
 from openclawbench.release.human_audited import human_counts
-from openclawbench.release.labels.labels import CUTS, POOL_FILE, SIDES, SPLITS_FILE
+from openclawbench.release.labels.labels import POOL_FILE, SPLITS_FILE
+from openclawbench.release.labels.places import CUTS, SIDES
 from openclawbench.release.provenance import NAME as PACKAGE
 from openclawbench.release.statistics.files import DATA as STATISTICS_FILE
 

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from openclawbench.release.diff.read import join_streams, lines
 from openclawbench.release.diff.tally import Tally
-from openclawbench.release.labels.labels import CUTS, POOL_FILE, SIDES
+from openclawbench.release.labels.labels import POOL_FILE
+from openclawbench.release.labels.places import CUTS, SIDES
 from openclawbench.release.record_key import Key
 
 POOL = "calibration_pool"

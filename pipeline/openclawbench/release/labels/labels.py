@@ -12,10 +12,7 @@ from openclawbench.records.release import LabelRow, PoolRow
 from openclawbench.records.tiers import ACCEPTED, BASELINE
 from openclawbench.release.files.staging_folder import StagingFolder
 from openclawbench.release.files.table_writer import Output, typed_file, write_tables
-from openclawbench.release.labels.places import CUTS as CUTS  # noqa: PLC0414 (label files are named by them)
-from openclawbench.release.labels.places import HOLD_OUT as HOLD_OUT  # noqa: PLC0414
-from openclawbench.release.labels.places import SIDES as SIDES  # noqa: PLC0414
-from openclawbench.release.labels.places import hold_out
+from openclawbench.release.labels.places import CUTS, HOLD_OUT, SIDES, hold_out
 from openclawbench.rules.release import ReleaseRules
 from openclawbench.tables.canonical_rows import canonical_rows
 from openclawbench.tables.sorted_merge import key_order, row_groups, write_run, write_sorted

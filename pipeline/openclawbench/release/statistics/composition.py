@@ -7,7 +7,7 @@ import polars as pl
 
 from openclawbench.records.tiers import ACCEPTED, BASELINE, BASELINE_TIER, TIERS
 from openclawbench.release.files.names import SUMMARY
-from openclawbench.release.labels.labels import CUTS, SIDES
+from openclawbench.release.labels.places import CUTS, SIDES
 from openclawbench.release.settings import StatisticsSettings
 from openclawbench.release.statistics import pictures
 from openclawbench.release.statistics.consistency import Identity

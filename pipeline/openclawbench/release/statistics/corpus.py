@@ -22,7 +22,8 @@ from openclawbench.release.files.names import BOTH_FILE, MASTER_FILE, ROOT, SUMM
 from openclawbench.release.files.parquet import shards_of
 from openclawbench.release.files.table_writer import typed_file
 from openclawbench.release.human_audited import HUMAN_FILE
-from openclawbench.release.labels.labels import CUTS, POOL_FILE, SIDES
+from openclawbench.release.labels.labels import POOL_FILE
+from openclawbench.release.labels.places import CUTS, SIDES
 from openclawbench.tables.record import TRAJECTORY_KEY
 from openclawbench.tables.schema import schema
 

@@ -21,7 +21,7 @@ from openclawbench.records.tiers import status_of
 from openclawbench.release.files.names import BOTH_FILE, REFERENCE_FILE, SECOND, STAGES, both_side_file
 from openclawbench.release.files.staging_folder import StagingFolder
 from openclawbench.release.files.table_writer import Output, typed_file, write_tables
-from openclawbench.release.labels.labels import CUTS, SIDES
+from openclawbench.release.labels.places import CUTS, SIDES
 from openclawbench.release.writer.render import in_order, raw_lines
 from openclawbench.runtime.stage import stage
 from openclawbench.tables.record import TRAJECTORY_KEY

@@ -36,6 +36,7 @@ from openclawbench.release.privacy.rules import PrivacyRules
 from openclawbench.release.provenance import NAME as PACKAGE
 from openclawbench.release.provenance import RULES, data_package, rule_contents
 from openclawbench.release.record_index import INDEX_FILE, write_index
+from openclawbench.release.release_folder import CHECKSUMS
 from openclawbench.release.settings import PublishRules
 from openclawbench.release.statistics.files import DATA, FOLDER, TEXT, statistics_files, statistics_of
 from openclawbench.release.writer.pieces import WrittenPiece, listings, name_files, write_piece
@@ -46,7 +47,6 @@ from openclawbench.rules.loading.rule_file import Overrides, rule_path
 from openclawbench.rules.taxonomy import Taxonomy
 from openclawbench.tables.record import TRAJECTORY_KEY
 
-CHECKSUMS = "CHECKSUMS.sha256"
 NOT_ASKED = "not_asked"  # name in the summary's group `judge` of records that no judge saw
 
 

@@ -27,16 +27,8 @@ from openclawbench.release.files.parquet import TABLES
 from openclawbench.release.files.table_writer import typed_file
 from openclawbench.release.human_audited import HUMAN_FILE
 from openclawbench.release.input_files import INPUTS_TABLE
-from openclawbench.release.labels.labels import (
-    CUTS,
-    HOLD_OUT,
-    LEFT_OUT_FILE,
-    PART_STATUSES,
-    POOL_FILE,
-    SIDES,
-    SPLITS_FILE,
-    part_file,
-)
+from openclawbench.release.labels.labels import LEFT_OUT_FILE, PART_STATUSES, POOL_FILE, SPLITS_FILE, part_file
+from openclawbench.release.labels.places import CUTS, HOLD_OUT, SIDES
 from openclawbench.release.privacy.finder import PrivacyFinder
 from openclawbench.release.privacy.policy import RULES_FILE as PRIVACY
 from openclawbench.release.privacy.rules import PrivacyRules

@@ -11,16 +11,8 @@ import pyarrow.parquet as pq
 from openclawbench.records.release import LabelRow, PoolRow
 from openclawbench.records.tiers import REVIEW
 from openclawbench.release.files.table_writer import typed_file
-from openclawbench.release.labels.labels import (
-    CUTS,
-    HOLD_OUT,
-    LEFT_OUT_FILE,
-    PART_STATUSES,
-    POOL_FILE,
-    SIDES,
-    part_file,
-)
-from openclawbench.release.labels.places import decided_status
+from openclawbench.release.labels.labels import LEFT_OUT_FILE, PART_STATUSES, POOL_FILE, part_file
+from openclawbench.release.labels.places import CUTS, HOLD_OUT, SIDES, decided_status
 from openclawbench.release.record_key import Key
 from openclawbench.release.validate.findings import Findings
 from openclawbench.release.validate.lines import ValidLine, read_lines

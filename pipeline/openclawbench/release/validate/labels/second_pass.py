@@ -20,7 +20,7 @@ from openclawbench.release.files.names import (
     stage_raw_file,
 )
 from openclawbench.release.files.table_writer import typed_file
-from openclawbench.release.labels.labels import CUTS, SIDES
+from openclawbench.release.labels.places import CUTS, SIDES
 from openclawbench.release.validate.findings import Findings
 from openclawbench.release.validate.labels.label_files import ParquetRows, check_row, excluded_records
 from openclawbench.release.validate.lines import read_lines

@@ -13,11 +13,8 @@ from openclawbench.records.second_pass import AnnotationPass2, ReferenceLabel
 from openclawbench.release.files.jsonl_files import open_lines, released
 from openclawbench.release.files.names import BOTH_FILE, REFERENCE_FILE
 from openclawbench.release.labels.labels import (
-    CUTS,
-    HOLD_OUT,
     LEFT_OUT_FILE,
     POOL_FILE,
-    SIDES,
     SPLITS_FILE,
     as_lines,
     labels,
@@ -25,7 +22,7 @@ from openclawbench.release.labels.labels import (
     pool,
     splits,
 )
-from openclawbench.release.labels.places import hold_out
+from openclawbench.release.labels.places import CUTS, HOLD_OUT, SIDES, hold_out
 from openclawbench.release.labels.split import split_corpus
 from openclawbench.release.record_key import Key, key_of
 from openclawbench.release.validate.compare import compare_file, shorten_value

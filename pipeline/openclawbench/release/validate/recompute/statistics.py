@@ -20,7 +20,8 @@ from openclawbench.records.statistics import StatisticsFile
 from openclawbench.release.files.jsonl_files import open_lines, released
 from openclawbench.release.files.names import SUMMARY
 from openclawbench.release.human_audited import HUMAN_FILE
-from openclawbench.release.labels.labels import CUTS, POOL_FILE, SIDES
+from openclawbench.release.labels.labels import POOL_FILE
+from openclawbench.release.labels.places import CUTS, SIDES
 from openclawbench.release.settings import PublishRules
 from openclawbench.release.statistics.consistency import contradictions
 from openclawbench.release.statistics.corpus import (
