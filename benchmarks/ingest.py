@@ -6,6 +6,7 @@ import os
 import platform
 import shutil
 import subprocess
+import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -120,7 +121,8 @@ def ratios(measures: dict[str, Any], size: dict[str, Any]) -> dict[str, float]:
 
 
 def machine() -> dict[str, Any]:
-    """Where this was measured."""
+    """Where this was measured. Where compiled modules are not kept (PYTHONDONTWRITEBYTECODE), each process compiles the
+    program again: some 2.5 s of it."""
     info = Path("/proc/cpuinfo")
     lines = info.read_text().splitlines() if info.exists() else []
     names = {line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")}
@@ -130,6 +132,7 @@ def machine() -> dict[str, Any]:
         "system": platform.system(),
         "python": platform.python_version(),
         "load_average": os.getloadavg()[0],
+        "compiled_modules": "not kept" if sys.dont_write_bytecode else "kept",
         **{name: version(name) for name in ("msgspec", "orjson", "polars", "pyarrow") if find_spec(name)},
     }
 

@@ -12,6 +12,7 @@ import pytest
 from benchmarks.corpus import one_session_of, sessions_of, write_corpus
 from openclawbench.construct.normalize.normalize import normalize
 from openclawbench.intake.intake import Intake, take_in
+from openclawbench.intake.oracles.files import numbered_lines
 from openclawbench.intake.oracles.jsonl import read_oracle
 from openclawbench.records.session import FileOutcome, RunManifestRow, SourceFile, Trajectory
 from openclawbench.rules.normalize import NormalizeRules
@@ -103,7 +104,7 @@ def test_six_models_run_the_same_tasks(corpus: Path) -> None:
 
 
 def test_the_outcomes_are_oracle_records(corpus: Path) -> None:
-    found = list(read_oracle((corpus / "oracle" / "outcomes.jsonl").read_bytes(), "outcomes.jsonl"))
+    found = list(read_oracle(numbered_lines(corpus / "oracle" / "outcomes.jsonl"), "outcomes.jsonl"))
     assert all(one.record is not None for one in found)
     assert 0.9 * SESSIONS < len(found) <= SESSIONS
 

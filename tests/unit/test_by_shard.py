@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from openclawbench.base.multimap import Multimap
 from openclawbench.intake.rows_by_shard import ByShard, TableByShard
 from openclawbench.records.session import RunManifestRow
 from openclawbench.rules.loading.rule_file import canonical_digest
@@ -65,13 +64,6 @@ def test_half_a_character_is_written_out_and_the_rows_beside_it_are_kept() -> No
     ]
     names = TableByShard(RunManifestRow, {0: rows}).table(0)["native_session_basename"].to_list()
     assert names == ["\\ud83d", "\U0001f600", "\\ud83d"]
-
-
-def test_a_key_has_each_value_once_in_order() -> None:
-    found: Multimap[str, int] = Multimap()
-    for value in (2, 1, 2):
-        found.add("name", value)
-    assert found == {"name": (2, 1)}
 
 
 def test_bytes_of_files_come_back_in_order_however_they_are_held_together() -> None:

@@ -105,10 +105,10 @@ def test_files_that_are_mapped_give_what_files_that_are_read_give(
     monkeypatch.setattr(mapped, "CHUNK", mmap.PAGESIZE)  # of memory that is given back at a time
     monkeypatch.setattr(openclawbench.intake.file_scanner, "LARGE_BYTES", 1)
     monkeypatch.setattr(openclawbench.intake.raw_folder, "LARGE_BYTES", 1)
-    found, entries = folder_tables(raw, tmp_path / "data"), scan(DataFolder(tmp_path / "data"), raw, save=False)
+    found, entries = folder_tables(raw, tmp_path / "data"), list(scan(DataFolder(tmp_path / "data"), raw, save=False))
     assert everything_is_long.count("long") >= 20
     monkeypatch.undo()
-    assert entries == scan(DataFolder(tmp_path / "data"), raw, save=False)
+    assert entries == list(scan(DataFolder(tmp_path / "data"), raw, save=False))
     for one, other in zip(found, folder_tables(raw, tmp_path / "data"), strict=True):
         assert one.equals(other)
 

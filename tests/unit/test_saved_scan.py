@@ -31,9 +31,9 @@ class Scans:
 
     def scan(self, save: bool = True) -> list[RawEntry]:
         """The entries, which are those of a first scan."""
-        expected = scan(DataFolder(self.data.root.with_name("empty")), self.raw, save=False)
+        expected = list(scan(DataFolder(self.data.root.with_name("empty")), self.raw, save=False))
         self.opened.clear()
-        entries = scan(self.data, self.raw, save)
+        entries = list(scan(self.data, self.raw, save))
         assert entries == expected
         return entries
 

@@ -1,8 +1,8 @@
 """The root of the flow: the content of raw/ and oracle/, hashed once, sharded by identity so that copies meet."""
 
 import hashlib
-from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from mmap import mmap
@@ -12,7 +12,6 @@ from typing import Any
 import polars as pl
 
 from openclawbench.base.gc_control import gc_disabled
-from openclawbench.base.multimap import Multimap
 from openclawbench.errors import UnreadableInput
 from openclawbench.intake.licenses import with_licenses
 from openclawbench.intake.lineage import collisions, entry_names, with_parents
@@ -34,6 +33,7 @@ from openclawbench.sources.io.mmap_files import sha256_of
 from openclawbench.sources.openclaw.sqlite_store import BrokenStore
 from openclawbench.storage.data_folder import DataFolder
 from openclawbench.storage.object_store import ObjectStore
+from openclawbench.storage.spilled_values import Multimap, SpilledGroups
 from openclawbench.tables.bytes_column import bytes_column
 from openclawbench.tables.schema import from_columns, schema
 
@@ -51,7 +51,7 @@ KEPT = (
     "context",
 )  # fields of an entry
 Row = dict[str, Any]
-Places = Multimap[tuple[str, str], int]  # (source model, name or session id) -> shards
+Places = Multimap[int]  # (source model, name or session id) -> shards
 
 
 @dataclass
@@ -216,22 +216,22 @@ def take_in(
 
 
 def assign_shards(
-    entries: list[RawEntry], shards: int, rules: OracleRules, path: Path | None
+    entries: Iterable[RawEntry], shards: int, rules: OracleRules, path: Path | None
 ) -> tuple[ByShard[RawEntry], dict[int, int], SessionNames, Places]:
     """The entries of each shard and their bytes, their names as rows of an oracle may write them, and where each name
     is."""
-    by_shard: dict[int, list[RawEntry]] = defaultdict(list)
+    by_shard, sizes = SpilledGroups[RawEntry](), Counter[int]()
     names, places = SessionNames(rules), Places()
     for entry in entries:
         shard = shard_of(f"{entry.source_model}\0{entry.identity}", shards)
-        by_shard[shard].append(entry)
+        by_shard.add(shard, entry)
+        sizes[shard] += entry.size
         if entry.session_id is not None:
             for name in entry_names(entry):
                 places.add((entry.source_model, name), shard)
                 names.add(entry.source_model, name, entry.session_id, entry.identity)
             places.add((entry.source_model, f"id:{entry.session_id}"), shard)
-    sizes = {shard: sum(entry.size for entry in shard_entries) for shard, shard_entries in by_shard.items()}
-    return ByShard(by_shard, path), sizes, names, places
+    return ByShard(by_shard, path), dict(sizes), names, places
 
 
 def outcomes_of(
@@ -241,7 +241,7 @@ def outcomes_of(
     models: Mapping[str, str],
     rules: OracleRules,
     faults: list[dict[str, Any]],
-) -> tuple[list[dict[str, Any]], OracleInput]:
+) -> tuple[Collection[Row], OracleInput]:
     """(run manifest rows, what the oracle says). `own`: the run manifest of the raw folder."""
     files = OracleFiles(Path()) if oracle is None else oracle_files(oracle, rules)
     warnings: list[dict[str, Any]] = []
@@ -260,18 +260,18 @@ def file_reader(raw: Raw, entries: list[RawEntry]) -> Callable[[str], tuple[byte
     return lambda path: (decompressed(fetched.read(path)), None)
 
 
-def assign_rows(rows: list[Row], column: str, places: Places, shards: int) -> dict[int, list[Row]]:
+def assign_rows(rows: Iterable[Row], column: str, places: Places, shards: int) -> SpilledGroups[Row]:
     """Shard -> the rows that its sessions may join; a row that names no session here is placed by its own hash.
     `shards` of a row is the number of its shards."""
-    rows_by_shard: dict[int, list[Row]] = defaultdict(list)
+    rows_by_shard = SpilledGroups[Row]()
     for row in rows:
         model, name = row["source_model"], row[column] or ""
-        at = set(places.get((model, name), ()))
+        at = set(places.get((model, name)))
         if row.get("session_id"):
-            at.update(places.get((model, f"id:{row['session_id']}"), ()))
+            at.update(places.get((model, f"id:{row['session_id']}")))
+        placed = row | {"shards": len(at) or 1}
         for shard in at or {shard_of(f"{model}\0{name}", shards)}:
-            rows_by_shard[shard].append(row)
-        row["shards"] = len(at) or 1
+            rows_by_shard.add(shard, placed)
     return rows_by_shard
 
 

@@ -3,7 +3,7 @@ commercial use is kept out, unless the user says that all use is non-commercial.
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Collection
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from openclawbench.rules.tables import TableRules
 from openclawbench.sources.sidecars.table_row import CARD, FACTS, PLACE
 from openclawbench.sources.tables.rows import place_of
 from openclawbench.storage.object_store import ObjectStore
+from openclawbench.storage.spilled_values import SpilledList
 
 LICENSE = "license"  # key of a context: the licence in force
 NONCOMMERCIAL = "noncommercial_license"  # reason code
@@ -25,16 +26,15 @@ FRONT_MATTER = re.compile(r"\A\ufeff?---\r?\n(.*?)^---\s*$", re.DOTALL | re.MULT
 ITEM = re.compile(r"^[ \t]*-[ \t]*(.+)$", re.MULTILINE)
 
 
-def with_licenses(entries: Iterable[RawEntry], raw: Raw, accepted: bool, rules: TableRules) -> list[RawEntry]:
+def with_licenses(entries: Collection[RawEntry], raw: Raw, accepted: bool, rules: TableRules) -> Collection[RawEntry]:
     """Entries of sessions, with the stated licence and the card of their dataset in their context. Sessions that allow
     no commercial use are refused, unless that is `accepted`. A row's own licence comes before that of the nearest card
     or licence text in the folders above."""
-    listed = list(entries)
     stating = {*rules.license.cards, *rules.license.texts}
-    paths = {entry.path for entry in listed if entry.path.rpartition("/")[2] in stating}
+    paths = {entry.path for entry in entries if entry.path.rpartition("/")[2] in stating}
     known = {path: card for path in sorted(paths) if (card := card_of(path, head_of(raw, path), rules))}
-    if not known and not any(entry.context and f'"{LICENSE}"' in entry.context for entry in listed):
-        return listed
+    if not known and not any(entry.context and f'"{LICENSE}"' in entry.context for entry in entries):
+        return entries
     by_folder: dict[str, dict[str, Any]] = {}
     for path, card in known.items():  # of two files in a folder the card counts: it gives the name
         folder = path.rpartition("/")[0]
@@ -48,7 +48,7 @@ def with_licenses(entries: Iterable[RawEntry], raw: Raw, accepted: bool, rules: 
             return by_folder[folder]
         return nearest(folder.rpartition("/")[0]) if folder else {}
 
-    return [licensed(entry, nearest(entry.path.rpartition("/")[0]), accepted, rules) for entry in listed]
+    return SpilledList(licensed(entry, nearest(entry.path.rpartition("/")[0]), accepted, rules) for entry in entries)
 
 
 def licensed(entry: RawEntry, card: dict[str, Any], accepted: bool, rules: TableRules) -> RawEntry:

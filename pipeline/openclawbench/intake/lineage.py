@@ -1,12 +1,16 @@
 """Lineage: the parent of each session, from the session index and the headers. A sub-agent's session is a separate
 trajectory with its parent's id."""
 
+import hashlib
 import json
+from array import array
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
+import polars as pl
 
 from openclawbench.base.session_names import (
     NATIVE_NAME,
@@ -19,8 +23,11 @@ from openclawbench.base.session_names import (
 )
 from openclawbench.intake.raw_entry import RawEntry
 from openclawbench.sources.base import CHILDREN, PARENT
+from openclawbench.storage.spilled_values import SpilledList
 
-Key = tuple[str, str]  # (source model, identity)
+Key = tuple[str, str]  # (source model, identity), or another name within a source model
+SESSION_KEY = '"session_key"'
+REFERRING = ('"spawned_by"', '"parent_session"', f'"{CHILDREN}"', f'"{PARENT}"')  # in the context of an entry
 
 
 def entry_name(entry: RawEntry) -> str:
@@ -38,70 +45,109 @@ def entry_names(entry: RawEntry) -> set[str]:
     return {name for name in (entry_name(entry), context.get(NATIVE_NAME), path) if name}
 
 
-def with_parents(entries: Iterable[RawEntry]) -> list[RawEntry]:
+@dataclass
+class Child:
+    """A session that may have a parent."""
+
+    key: Key
+    parent_names: list[Key]  # names of its parent, as `names_of` writes them
+    container: Key | None  # the session that contains it, or the only one that names its file as a sub-agent's
+
+
+def with_parents(entries: Collection[RawEntry]) -> Collection[RawEntry]:
     """Entries with `parent_trajectory_id` in their context where exactly one session is the parent, else unchanged.
 
     A parent is known by its session key (spawned_by of the index) or by its file's basename (parentSession of the
     header), within the source model; of a session inside another one, or in a file that another one names, it is that
     one. Where that names several sessions nothing is linked: never guessed. Neither are
     sessions that would be their own ancestors: their context says so (`circular_parent`).
+
+    The entries are read several times; only sessions that may have a parent, and parents, are in memory.
     """
-    listed = list(entries)
-    contexts = {index: json.loads(entry.context) for index, entry in enumerate(listed) if entry.context}
-    ids_by_name: dict[tuple[str, str], set[str]] = defaultdict(set)
-    container_of = containing_sessions(listed, contexts)
-    own_keys = {(listed[index].source_model, listed[index].identity) for index in container_of}
-    named = trajectory_names(listed, own_keys | set(container_of.values()))
-    for index, entry in enumerate(listed):
-        trajectory_id = named.get((entry.source_model, entry.identity))
-        if trajectory_id is None:
-            continue
-        ids_by_name[entry.source_model, f"file:{entry_name(entry)}"].add(trajectory_id)
-        if key := run_of(contexts.get(index)).get("session_key"):
-            ids_by_name[entry.source_model, f"key:{key}"].add(trajectory_id)
-    parents: dict[tuple[str, str], str] = {}  # (source model, trajectory) -> its parent
-    linked = []
-    for index in sorted(contexts.keys() | container_of.keys()):
-        run, entry = run_of(contexts.get(index)), listed[index]
-        names = [("key", run.get("spawned_by")), ("file", run.get("parent_session"))]
-        candidates = [ids_by_name.get((entry.source_model, f"{kind}:{name}"), set()) for kind, name in names if name]
-        candidates = [{named[container_of[index]]}] if container_of.get(index) in named else candidates
+    children = find_children(entries)
+    if not children:
+        return entries
+    names = {name for child in children.values() for name in child.parent_names}
+    containers = {child.container for child in children.values() if child.container is not None}
+    contained = {child.key for child in children.values() if child.container is not None}
+    related = {child.key for child in children.values()} | containers
+    related.update(key_of(entry) for entry in entries if not names.isdisjoint(names_of(entry)))
+    named = trajectory_names((entry for entry in entries if key_of(entry) in related), contained | containers)
+    ids_by_name: dict[Key, set[str]] = defaultdict(set)
+    for entry in entries:
+        if (trajectory_id := named.get(key_of(entry))) is not None:
+            for name in names & names_of(entry):
+                ids_by_name[name].add(trajectory_id)
+    parents: dict[Key, str] = {}  # (source model, trajectory) -> its parent
+    linked: dict[int, tuple[Key, str]] = {}
+    for index, child in sorted(children.items()):
+        candidates = [ids_by_name.get(name, set()) for name in child.parent_names]
+        candidates = [{named[child.container]}] if child.container in named else candidates
         parent = next((next(iter(ids)) for ids in candidates if len(ids) == 1), None)
         if parent is not None:
-            own = (entry.source_model, named.get((entry.source_model, entry.identity), ""))
+            own = (child.key[0], named.get(child.key, ""))
             parents[own] = parent
-            linked.append((index, own, parent))
-    circular = own_ancestors(parents)
-    for index, own, parent in linked:
-        link = {"circular_parent": parent} if own in circular else {"parent_trajectory_id": parent}
-        text = json.dumps(contexts.get(index, {}) | link, sort_keys=True, ensure_ascii=True)
-        listed[index] = msgspec.structs.replace(listed[index], context=text)
-    return listed
+            linked[index] = own, parent
+    return SpilledList(with_links(entries, linked, own_ancestors(parents)))
 
 
-def containing_sessions(listed: list[RawEntry], contexts: dict[int, Any]) -> dict[int, Key]:
-    """By place in the list: the session that contains it, or the only one that names its file as a sub-agent's."""
-    naming: dict[tuple[str, str], set[Key]] = defaultdict(set)
-    container_of: dict[int, Key] = {}
-    for index, context in contexts.items():
-        entry = listed[index]
+def find_children(entries: Iterable[RawEntry]) -> dict[int, Child]:
+    """The sessions that may have a parent, by place in the list."""
+    children: dict[int, Child] = {}
+    naming: dict[Key, set[Key]] = defaultdict(set)  # (source model, file) -> the sessions that name it
+    for index, entry in enumerate(entries):
+        if entry.context is None or not any(word in entry.context for word in REFERRING):
+            continue
+        context, key = json.loads(entry.context), key_of(entry)
+        run = run_of(context)
         for path in context.get(CHILDREN, ()):
-            naming[entry.source_model, path].add((entry.source_model, entry.identity))
-        if PARENT in context:
-            container_of[index] = (entry.source_model, context[PARENT])
-    for index, entry in enumerate(listed) if naming else ():
-        names = naming.get((entry.source_model, entry.path), set())
-        if len(names) == 1 and entry.member is None:
-            container_of[index] = next(iter(names))
-    return container_of
+            naming[entry.source_model, path].add(key)
+        named = [("key", run.get("spawned_by")), ("file", run.get("parent_session"))]
+        parent_names = [(entry.source_model, f"{kind}:{name}") for kind, name in named if name]
+        container = (entry.source_model, context[PARENT]) if PARENT in context else None
+        if parent_names or container:
+            children[index] = Child(key, parent_names, container)
+    for index, entry in enumerate(entries) if naming else ():
+        sessions = naming.get((entry.source_model, entry.path), set())
+        if len(sessions) == 1 and entry.member is None:
+            children.setdefault(index, Child(key_of(entry), [], None)).container = next(iter(sessions))
+    return children
 
 
-def own_ancestors(parents: dict[tuple[str, str], str]) -> set[tuple[str, str]]:
+def with_links(
+    entries: Iterable[RawEntry], linked: dict[int, tuple[Key, str]], circular: set[Key]
+) -> Iterator[RawEntry]:
+    """The entries, with the parents of those that are `linked`."""
+    for index, entry in enumerate(entries):
+        if index not in linked:
+            yield entry
+            continue
+        own, parent = linked[index]
+        link = {"circular_parent": parent} if own in circular else {"parent_trajectory_id": parent}
+        context = json.loads(entry.context) if entry.context else {}
+        text = json.dumps(context | link, sort_keys=True, ensure_ascii=True)
+        yield msgspec.structs.replace(entry, context=text)
+
+
+def key_of(entry: RawEntry) -> Key:
+    """(source model, identity) of an entry."""
+    return entry.source_model, entry.identity
+
+
+def names_of(entry: RawEntry) -> set[Key]:
+    """The names by which a child may mean an entry: its file's, and its session key."""
+    names = {(entry.source_model, f"file:{entry_name(entry)}")}
+    if entry.context and SESSION_KEY in entry.context and (key := run_of(json.loads(entry.context)).get("session_key")):
+        names.add((entry.source_model, f"key:{key}"))
+    return names
+
+
+def own_ancestors(parents: dict[Key, str]) -> set[Key]:
     """The trajectories that are their own ancestors."""
-    circular: set[tuple[str, str]] = set()
-    visited: set[tuple[str, str]] = set()
+    circular: set[Key] = set()
+    visited: set[Key] = set()
     for first in list(parents):
-        trajectory, path = first, list[tuple[str, str]]()
+        trajectory, path = first, list[Key]()
         while trajectory in parents and trajectory not in visited:
             visited.add(trajectory)
             path.append(trajectory)
@@ -115,10 +161,10 @@ def trajectory_names(entries: Iterable[RawEntry], wanted: set[Key]) -> dict[Key,
     """Trajectory id by (source model, identity), as normalize gives it, of sessions with an id and of those `wanted`:
     of copies under several names the longest names it. Left out if the files would have to be read for that: a
     compressed file among them hides its length."""
-    groups: dict[tuple[str, str], list[RawEntry]] = defaultdict(list)
+    groups: dict[Key, list[RawEntry]] = defaultdict(list)
     for entry in entries:
-        if entry.session_id is not None or (entry.source_model, entry.identity) in wanted:
-            groups[entry.source_model, entry.identity].append(entry)
+        if entry.session_id is not None or key_of(entry) in wanted:
+            groups[key_of(entry)].append(entry)
     names = {}
     for key, group in groups.items():
         first = group[0]
@@ -131,11 +177,19 @@ def trajectory_names(entries: Iterable[RawEntry], wanted: set[Key]) -> dict[Key,
 
 
 def collisions(entries: Iterable[RawEntry]) -> list[dict[str, Any]]:
-    """A fault for each trajectory id that sessions of several identities would share (8 hex digits tell them apart)."""
-    named: dict[tuple[str, str], dict[str, str]] = defaultdict(dict)
+    """A fault for each trajectory id that sessions of several identities would share (8 hex digits tell them apart).
+    The entries are read twice: first, 16 bytes of each are held."""
+    ids, identities = array("Q"), array("Q")
     for entry in entries:
-        trajectory_id = f"{entry_name(entry)}.{identity_digits(entry.identity)}"
-        named[entry.source_model, trajectory_id].setdefault(entry.identity, entry.path)
+        ids.append(short_digest(*trajectory_of(entry)))
+        identities.append(short_digest(*key_of(entry)))
+    pairs = pl.DataFrame({"id": ids, "identity": identities}, schema={"id": pl.UInt64, "identity": pl.UInt64})
+    several = pairs.group_by("id").agg(pl.col("identity").n_unique()).filter(pl.col("identity") > 1)["id"]
+    shared = set(several.to_list())
+    named: dict[Key, dict[str, str]] = defaultdict(dict)
+    for entry, digest in zip(entries, ids, strict=True) if shared else ():
+        if digest in shared:
+            named[trajectory_of(entry)].setdefault(entry.identity, entry.path)
     return [
         {
             "reason": "trajectory_id_collision",
@@ -146,6 +200,17 @@ def collisions(entries: Iterable[RawEntry]) -> list[dict[str, Any]]:
         for (_, name), paths in sorted(named.items())
         if len(paths) > 1
     ]
+
+
+def trajectory_of(entry: RawEntry) -> Key:
+    """(source model, trajectory id) that an entry alone would have."""
+    return entry.source_model, f"{entry_name(entry)}.{identity_digits(entry.identity)}"
+
+
+def short_digest(model: str, name: str) -> int:
+    """A number of 64 bits for a name of a source model."""
+    text = f"{len(model)}:{model}{name}".encode("utf-8", "surrogatepass")
+    return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "big")
 
 
 def run_of(context: Any) -> dict[str, Any]:

@@ -14,6 +14,7 @@ import polars as pl
 
 from openclawbench.rules.loading.rule_file import canonical_digest
 from openclawbench.sources.io.jsonl import escape_surrogates
+from openclawbench.storage.spilled_values import SpilledGroups
 from openclawbench.tables.record import Record
 from openclawbench.tables.schema import empty, from_records
 
@@ -90,11 +91,11 @@ class PackedShards:
 class ByShard(Mapping[int, list[Row]]):
     """Shard -> its rows; they are unpacked anew each time that they are asked for."""
 
-    def __init__(self, rows: Mapping[int, list[Row]], path: Path | None = None) -> None:
+    def __init__(self, rows: Mapping[int, list[Row]] | SpilledGroups[Row], path: Path | None = None) -> None:
         self.packed = PackedShards(path)
         self.lengths: dict[int, int] = {}
-        for shard, shard_rows in rows.items():
-            self.add(shard, shard_rows)
+        for shard in rows:
+            self.add(shard, rows[shard])
 
     def add(self, shard: int, rows: list[Row]) -> None:
         """Add the rows of a shard."""
@@ -130,14 +131,17 @@ class TableByShard(Mapping[int, list[dict[str, Any]]]):
     """
 
     def __init__(
-        self, record: type[Record], rows: Mapping[int, list[dict[str, Any]]], path: Path | None = None
+        self,
+        record: type[Record],
+        rows: Mapping[int, list[dict[str, Any]]] | SpilledGroups[dict[str, Any]],
+        path: Path | None = None,
     ) -> None:
         self.record = record
         self.digests: dict[int, str] = {}
         self.tables = ByShard[pl.DataFrame]({}, path)  # of one table
         self.lengths: dict[int, int] = {}
-        for shard, shard_rows in rows.items():
-            self.add(shard, shard_rows)
+        for shard in rows:
+            self.add(shard, rows[shard])
 
     def add(self, shard: int, rows: list[dict[str, Any]]) -> None:
         """Add the rows of a shard."""

@@ -1,18 +1,20 @@
 """The run manifest: which session ran which task. Lines of run_manifest.jsonl in the raw folder or an oracle folder."""
 
+import hashlib
 import json
 from collections import defaultdict
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
-from openclawbench.intake.oracles.files import content_of
-from openclawbench.intake.oracles.sessions import SessionNames, other_subsets
+from openclawbench.intake.oracles.files import numbered_lines
+from openclawbench.intake.oracles.sessions import OtherSubsets, SessionNames
 from openclawbench.records.session import RunManifestRow
 from openclawbench.rules.oracle import OracleRules
 from openclawbench.sources.io.json_values import load_json
-from openclawbench.sources.io.jsonl import pieces
+from openclawbench.storage.spilled_values import Multimap, SpilledList
 
 Row = dict[str, Any]
 BLANK: Row = dict.fromkeys(RunManifestRow.model_fields)
@@ -20,47 +22,53 @@ BLANK: Row = dict.fromkeys(RunManifestRow.model_fields)
 
 def manifest_rows(
     paths: list[Path], names: SessionNames, rules: OracleRules, faults: list[Row], warnings: list[Row]
-) -> list[Row]:
+) -> Collection[Row]:
     """RunManifestRow dicts of every file, with the names of the sessions here; equal rows count once.
 
     A broken line is a fault, the rest goes on. A name that several sessions have, and several tasks for one session,
     are faults too: never guessed; a subset that is not the task's is kept, with a warning.
     UnreadableInput for a file that cannot be opened.
     """
-    rows_by_model: dict[tuple[str, str], dict[str, tuple[str, Row]]] = defaultdict(dict)
+    rows, digests = SpilledList[tuple[str, Row]](), Multimap[str]()  # (place, row); session -> digests of its rows
     for path in paths:
-        read = lines(path, faults)
-        warnings += other_subsets("run_manifest", str(path), read, rules)
-        for number, row in read:
+        odd = OtherSubsets("run_manifest", str(path), rules)
+        for number, row in lines(path, faults):
+            odd.look(number, row)
             session = names.find(row["source_model"], row["native_session_basename"])
             if session.sessions > 1:
                 faults.append(ambiguous(path, number, row, session.sessions))
                 continue
             row["native_session_basename"] = session.basename
             row["subset"] = row["subset"] or rules.known_subset(row["task_id"])
-            of_session = rows_by_model[row["source_model"], row["native_session_basename"]]
-            of_session.setdefault(json.dumps(row), (f"{path}:{number}", row))
-    kept_rows = []
-    for (model, name), rows in rows_by_model.items():
-        if len(rows) > 1:
-            faults.append(ambiguous_session(model, name, [place for place, _ in rows.values()]))
+            if digests.add(session_of(row), hashlib.sha256(json.dumps(row).encode()).hexdigest()):
+                rows.append((f"{path}:{number}", row))
+        warnings += odd.warnings()
+    places: dict[tuple[str, str], list[str]] = defaultdict(list)  # session with several rows -> their places
+    kept = SpilledList[Row]()
+    for place, row in rows:
+        if len(digests.get(session_of(row))) > 1:
+            places[session_of(row)].append(place)
         else:
-            kept_rows += [row for _, row in rows.values()]
-    return kept_rows
+            kept.append(row)
+    faults += [ambiguous_session(*session, of_session) for session, of_session in places.items()]
+    return kept
 
 
-def lines(path: Path, faults: list[Row]) -> list[tuple[int, Row]]:
+def session_of(row: Row) -> tuple[str, str]:
+    """(source model, name) of the session of a row."""
+    return row["source_model"], row["native_session_basename"]
+
+
+def lines(path: Path, faults: list[Row]) -> Iterator[tuple[int, Row]]:
     """(line, RunManifestRow dict) of a file; a line that is not one is a fault."""
-    manifest_lines = []
-    for number, _, data in pieces(content_of(path)):
+    for number, data in numbered_lines(path):
         try:
             row = RunManifestRow.model_validate(BLANK | load_json(data))
         except (ValueError, TypeError, RecursionError) as error:
             message = f"{path}: line {number}: not a run manifest line: {why(error)}. Correct it and run again."
             faults.append({"reason": "run_manifest_malformed", "file": str(path), "line": number, "message": message})
             continue
-        manifest_lines.append((number, row.model_dump()))
-    return manifest_lines
+        yield number, row.model_dump()
 
 
 def why(error: Exception) -> str:

@@ -163,6 +163,6 @@ def scanned_file(content: bytes | None) -> ScannedFile | None:
         return None
 
 
-def order(path: str) -> list[str]:
-    """The sort key of a path: folder by folder."""
-    return path.split("/")
+def order(path: str) -> str:
+    """The sort key of a path: folder by folder, a folder's name before those that are longer."""
+    return path.replace("/", "\0")

@@ -2,7 +2,7 @@
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 
 import msgspec
 
@@ -20,11 +20,12 @@ from openclawbench.sources.openclaw.sqlite_store import is_store, member_content
 from openclawbench.sources.tables.open_table import member_value
 from openclawbench.storage.data_folder import DataFolder
 from openclawbench.storage.object_store import ObjectStore
+from openclawbench.storage.spilled_values import SpilledList
 
 RUN_MANIFEST = "run_manifest.jsonl"
 
 
-def scan(data: DataFolder, raw: Raw, save: bool) -> list[RawEntry]:
+def scan(data: DataFolder, raw: Raw, save: bool) -> Collection[RawEntry]:
     """Every entry in the order of paths; files that have not changed since the last saved scan are not opened again.
     `save`: keep the scan for the next run.
 
@@ -44,19 +45,23 @@ def scan(data: DataFolder, raw: Raw, save: bool) -> list[RawEntry]:
     return entries_of(scanned for _, scanned, _ in (saved.saving(files) if save else files))
 
 
-def entries_of(files: Iterable[ScannedFile]) -> list[RawEntry]:
+def entries_of(files: Iterable[ScannedFile]) -> Collection[RawEntry]:
     """All entries; the context of a sidecar says what sessions used of it."""
-    entries: list[RawEntry] = []
+    entries = SpilledList[RawEntry]()
     use: dict[str, set[str]] = defaultdict(set)
     for file in files:
-        entries += file.entries
+        for entry in file.entries:
+            entries.append(entry)
         for path, words in file.sidecar_use:
             use[escaped(path)].add(words)
-    for place, entry in enumerate(entries) if use else ():
-        if entry.context is None and entry.path in use:
-            context = json.dumps({"gave": sorted(use[entry.path])})
-            entries[place] = msgspec.structs.replace(entry, context=context)
-    return entries
+    return SpilledList(with_use(entry, use) for entry in entries) if use else entries
+
+
+def with_use(entry: RawEntry, use: Mapping[str, set[str]]) -> RawEntry:
+    """An entry, with what sessions used of it. `use`: path of a sidecar -> in words."""
+    if entry.context is not None or entry.path not in use:
+        return entry
+    return msgspec.structs.replace(entry, context=json.dumps({"gave": sorted(use[entry.path])}))
 
 
 def entry_content(raw: Raw, path: str, member: str | None, base_offset: int, length: int | None) -> bytes:

@@ -15,6 +15,7 @@ from openclawbench.intake.raw_folder import files_below, reason_of, why_unreadab
 from openclawbench.intake.scan import RUN_MANIFEST
 from openclawbench.rules.oracle import OracleRules
 from openclawbench.sources.io.file_encodings import MAGIC_BYTES, decompressed, is_compressed
+from openclawbench.sources.io.jsonl import BOM
 
 RESULT, SCORE = "result", "score"
 SUFFIXES = (".jsonl", ".json")
@@ -190,6 +191,19 @@ def content_of(path: Path) -> bytes:
     try:
         return decompressed(path.read_bytes())
     except (OSError, ValueError) as error:
+        raise unreadable(path, error) from error
+
+
+def numbered_lines(path: Path) -> Iterator[tuple[int, bytes]]:
+    """(number from 1, line) of each line that is not blank; only b"\\n" ends a line. A file that is not compressed is
+    read line by line. UnreadableInput if it cannot be read."""
+    try:
+        with opened(path) as file:
+            for number, line in enumerate(file, start=1):
+                data = (line.removeprefix(BOM) if number == 1 else line).removesuffix(b"\n")
+                if data and not data.isspace():
+                    yield number, data
+    except OSError as error:
         raise unreadable(path, error) from error
 
 

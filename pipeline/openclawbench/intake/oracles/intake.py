@@ -2,24 +2,25 @@
 the sessions that the run manifest names for them."""
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from openclawbench.intake.oracles.bfcl import Category, other_accuracy, read_categories, task_outcomes
-from openclawbench.intake.oracles.files import OracleFiles, Unused, content_of
+from openclawbench.intake.oracles.files import OracleFiles, Unused, numbered_lines
 from openclawbench.intake.oracles.jsonl import read_oracle
 from openclawbench.intake.oracles.sessions import (
     AMBIGUOUS_ATTEMPTS,
     NO_MANIFEST_ROW,
     OTHER_RUN,
     OTHER_TASK,
+    OtherSubsets,
     SessionNames,
     TaskSessions,
-    other_subsets,
 )
 from openclawbench.rules.oracle import OracleRules
+from openclawbench.storage.spilled_values import Multimap, SpilledList
 
 Row = dict[str, Any]
 NOT_USED = "oracle_not_used"
@@ -30,7 +31,7 @@ FILES_NAMED = 3  # files that are named in a warning
 class OracleInput:
     """What the oracle folder gave: outcome records, warnings and unused files."""
 
-    rows: list[Row] = field(default_factory=list)  # OracleRow
+    rows: SpilledList[Row] = field(default_factory=SpilledList)  # OracleRow
     categories: list[Row] = field(default_factory=list)  # OracleCategory
     faults: list[Row] = field(default_factory=list)  # a person is needed
     warnings: list[Row] = field(default_factory=list)  # shown to the user; the run goes on
@@ -39,21 +40,27 @@ class OracleInput:
 
 
 def read_oracles(
-    files: OracleFiles, manifest: list[Row], names: SessionNames, models: Mapping[str, str], rules: OracleRules
+    files: OracleFiles, manifest: Collection[Row], names: SessionNames, models: Mapping[str, str], rules: OracleRules
 ) -> OracleInput:
     """Rows of every oracle file. `manifest`: RunManifestRow dicts; `models`: a tree's model folder -> source model.
 
     Raises UnreadableInput for a file that cannot be opened.
     """
     oracle_input = OracleInput(files=files.counts())
-    task_ids = {(r["source_model"], r["native_session_basename"]): rules.canonical_id(r["task_id"]) for r in manifest}
     name_unused(oracle_input, files)
+    rows, tasks_of = SpilledList[Row](), Multimap[str]()  # tasks_of: session -> its task
     for path in files.jsonl:
-        read_jsonl(oracle_input, path, files.name(path), names, rules)
-    for row in oracle_input.rows:
-        check_task(oracle_input, row, task_ids.get((row["source_model"], row["basename"])))
+        for row in read_jsonl(oracle_input, path, files.name(path), names, rules):
+            rows.append(row)
+    for row in manifest if rows else ():
+        if (task_id := rules.canonical_id(row["task_id"])) is not None:
+            tasks_of.add((row["source_model"], row["native_session_basename"]), task_id)
+    for row in rows:
+        task_ids = () if row["basename"] is None else tasks_of.get((row["source_model"], row["basename"]))
+        check_task(oracle_input, row, task_ids[-1] if task_ids else None)
+        oracle_input.rows.append(row)
     categories = read_categories(files, models, rules)
-    tasks = TaskSessions(manifest, {category.run for category in categories}, rules)
+    tasks = TaskSessions(manifest if categories else (), {category.run for category in categories}, rules)
     for category in categories:
         oracle_input.categories.append(join_category(oracle_input, category, tasks, names, rules))
     trees = sorted({category.tree for category in categories})
@@ -88,21 +95,23 @@ def name_unused(oracle_input: OracleInput, files: OracleFiles) -> None:
         oracle_input.warnings.append({"reason": NOT_USED, "file": str(files.root), "line": None, "message": message})
 
 
-def read_jsonl(oracle_input: OracleInput, path: Path, name: str, names: SessionNames, rules: OracleRules) -> None:
+def read_jsonl(
+    oracle_input: OracleInput, path: Path, name: str, names: SessionNames, rules: OracleRules
+) -> Iterator[Row]:
     """Records of one JSONL file; a broken line is a fault, the rest goes on."""
-    subsets: list[tuple[int, Row]] = []
-    for line in read_oracle(content_of(path), name):
+    odd = OtherSubsets("oracle", str(path), rules)
+    for line in read_oracle(numbered_lines(path), name):
         if line.record is None:
             oracle_input.faults.append(
                 {"reason": line.reason, "file": str(path), "line": line.line, "message": line.message}
             )
             continue
         row = line.record.model_dump()
-        subsets.append((line.line, {column: row[column] for column in ("task_id", "subset")}))
+        odd.look(line.line, row)
         row["task_id_canonical"] = row["task_id_canonical"] or rules.canonical_id(row["task_id"])
         row["subset"] = row["subset"] or rules.known_subset(row["task_id"])
-        oracle_input.rows.append(row | {"row_id": f"{name}:{line.line}"} | session_columns(row, None, names))
-    oracle_input.warnings += other_subsets("oracle", str(path), subsets, rules)
+        yield row | {"row_id": f"{name}:{line.line}"} | session_columns(row, None, names)
+    oracle_input.warnings += odd.warnings()
 
 
 def check_task(oracle_input: OracleInput, row: Row, task_of_session: str | None) -> None:
@@ -178,7 +187,7 @@ def category_row(category: Category, unjoined: Counter[str | None], lost: int) -
 
 
 def check_tree(
-    oracle_input: OracleInput, tree: str, categories: list[Category], manifest: list[Row], names: SessionNames
+    oracle_input: OracleInput, tree: str, categories: list[Category], manifest: Collection[Row], names: SessionNames
 ) -> None:
     """Warn of what a person must know about a tree: no manifest, models without sessions."""
     if not manifest:
@@ -187,7 +196,7 @@ def check_tree(
             "Write raw/run_manifest.jsonl, one object {source_model, task_id, native_session_basename} per line."
         )
         oracle_input.faults.append({"reason": "bfcl_no_manifest", "file": tree, "line": None, "message": sentence})
-    for model in sorted({category.source_model for category in categories} - names.models()):
+    for model in sorted({category.source_model for category in categories} - names.models):
         sentence = (
             f"{tree}: no session is of source model {model!r}. If sessions spell it otherwise, say so in "
             f'openclawbench.toml: [bfcl.models], {model!r} = "…".'

@@ -2,14 +2,13 @@
 
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from pydantic import ValidationError
 
 from openclawbench.base.dates import is_time
 from openclawbench.records.oracle import Evaluator, OracleRecord
-from openclawbench.sources.io.jsonl import pieces
 
 STATUSES = ("scored", "infra_error", "not_scored", "unscorable")
 UNSCORED = f"a status that has none ({', '.join(STATUSES[1:])})"
@@ -26,12 +25,13 @@ class OracleLine:
     message: str | None
 
 
-def read_oracle(content: bytes, name: str) -> Iterator[OracleLine]:
-    """Every line of the file. Absent fields are null; `success` counts only where `status` is scored.
+def read_oracle(lines: Iterable[tuple[int, bytes]], name: str) -> Iterator[OracleLine]:
+    """The record of each line, as `numbered_lines` gives them. Absent fields are null; `success` counts only where
+    `status` is scored.
 
     A broken line is a row with a reason, never an exception: the rest goes on.
     """
-    for number, _, data in pieces(content):
+    for number, data in lines:
         try:
             record = OracleRecord.model_validate(DEFAULTS | decode(data), strict=True)
         except ValidationError as error:

@@ -5,11 +5,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from openclawbench.base.multimap import Multimap
 from openclawbench.rules.oracle import OracleRules
+from openclawbench.storage.spilled_values import Multimap
 
 NO_MANIFEST_ROW, AMBIGUOUS_ATTEMPTS, OTHER_TASK = "no_manifest_row", "ambiguous_attempts", "other_task"
 OTHER_RUN = "other_run"
+ATTEMPT = ("native_session_basename", "run_id", "attempt", "scored")  # columns of RunManifestRow
 
 
 @dataclass(frozen=True)
@@ -29,22 +30,21 @@ class SessionNames:
 
     def __init__(self, rules: OracleRules) -> None:
         self.rules = rules
-        self.sessions: Multimap[tuple[str, str], str] = Multimap()  # (source model, name) -> identities
-        self.folded: Multimap[tuple[str, str], str] = Multimap()  # (source model, folded name) -> names
-        self.ids: Multimap[tuple[str, str], str] = Multimap()  # (source model, session id) -> identities
-        self.paths: Multimap[tuple[str, str], str] = Multimap()  # (source model, bare name) -> names with folders
+        self.models: set[str] = set()  # every source model that has a session
+        self.sessions = Multimap[str]()  # (source model, name) -> identities
+        self.folded = Multimap[str]()  # (source model, folded name) -> names, if any is not folded itself
+        self.ids = Multimap[str]()  # (source model, session id) -> identities
+        self.paths = Multimap[str]()  # (source model, bare name) -> names with folders
 
     def add(self, source_model: str, name: str, session_id: str, identity: str) -> None:
         """Add a name of a session; a name with folders distinguishes it from others with its basename."""
+        self.models.add(source_model)
         if "/" in name:
             self.paths.add((source_model, self.rules.bare_name(name)), name)
         self.sessions.add((source_model, name), identity)
-        self.folded.add((source_model, name.casefold()), name)
+        if (folded := name.casefold()) != name:
+            self.folded.add((source_model, folded), name)
         self.ids.add((source_model, session_id), identity)
-
-    def models(self) -> set[str]:
-        """Every source model that has a session."""
-        return {model for model, _ in self.sessions}
 
     def find(self, source_model: str, written: str, session_id: str | None = None) -> NamedSession:
         """The session of this name. If there are several, the session id decides. Names that differ only in case are
@@ -52,23 +52,27 @@ class SessionNames:
         bare = self.rules.bare_name(written)
         name = self.known_spelling(source_model, bare)
         sessions = self.sessions.get((source_model, name))
-        if sessions is not None and len(sessions) > 1 and (path := self.by_path(source_model, name, written)):
-            return NamedSession(path, len(self.sessions[source_model, path]))
-        if sessions is None:
-            spellings = self.folded.get((source_model, bare.casefold()), ())
-            return NamedSession(
-                name, len({session for each in spellings for session in self.sessions[source_model, each]})
-            )
+        if len(sessions) > 1 and (path := self.by_path(source_model, name, written)):
+            return NamedSession(path, len(self.sessions.get((source_model, path))))
+        if not sessions:
+            spellings = self.spellings(source_model, bare)
+            identities = {session for each in spellings for session in self.sessions.get((source_model, each))}
+            return NamedSession(name, len(identities))
         if len(sessions) > 1 and session_id is not None:
-            return NamedSession(
-                name, len(set(sessions).intersection(self.ids.get((source_model, session_id), ()))), True
-            )
+            with_id = set(sessions).intersection(self.ids.get((source_model, session_id)))
+            return NamedSession(name, len(with_id), True)
         return NamedSession(name, len(sessions))
 
     def known_spelling(self, source_model: str, bare: str) -> str:
         """A name as the sessions here have it: the only one that is equal but for case, else the name itself."""
-        spellings = self.folded.get((source_model, bare.casefold()), ())
+        spellings = self.spellings(source_model, bare)
         return spellings[0] if len(spellings) == 1 else bare
+
+    def spellings(self, source_model: str, bare: str) -> tuple[str, ...]:
+        """The names of sessions here that are equal to a name but for case."""
+        folded = bare.casefold()
+        itself = (folded,) if (source_model, folded) in self.sessions else ()
+        return itself + self.folded.get((source_model, folded))
 
     def by_path(self, source_model: str, name: str, written: str) -> str | None:
         """The only name with folders that what is written ends with, or that ends with it, or None."""
@@ -76,14 +80,14 @@ class SessionNames:
         if not folder:
             return None
         path = f"/{folder}/{name}"
-        names = self.paths.get((source_model, name), ())
+        names = self.paths.get((source_model, name))
         suffixes = [name for name in names if path.endswith(f"/{name}")]
         fitting = sorted(suffixes, key=len)[-1:] or [name for name in names if f"/{name}".endswith(path)]
         return fitting[0] if len(fitting) == 1 else None
 
     def of_id(self, source_model: str, session_id: str) -> int:
         """How many sessions have this id."""
-        return len(self.ids.get((source_model, session_id), ()))
+        return len(self.ids.get((source_model, session_id)))
 
 
 class TaskSessions:
@@ -95,7 +99,8 @@ class TaskSessions:
         self.rows: dict[tuple[str, str | None], list[dict[str, Any]]] = defaultdict(list)
         for row in rows:
             if row["task_id"] is not None:
-                self.rows[row["source_model"], rules.canonical_id(row["task_id"])].append(row)
+                attempt = {name: row[name] for name in ATTEMPT}
+                self.rows[row["source_model"], rules.canonical_id(row["task_id"])].append(attempt)
 
     def find(
         self, source_model: str, task_id: str | None, run: str, outcome: dict[str, Any]
@@ -123,20 +128,33 @@ class TaskSessions:
         return None, AMBIGUOUS_ATTEMPTS if rows else OTHER_RUN if of_task else NO_MANIFEST_ROW
 
 
-def other_subsets(
-    kind: str, file: str, rows: Iterable[tuple[int, dict[str, Any]]], rules: OracleRules
-) -> Iterator[dict[str, Any]]:
-    """A warning for a file with lines (number, row) whose subset is another category of BFCL than the one of their
-    task; it is used as it is written, and the risk prior goes by it."""
-    odd = [(number, row) for number, row in rows if row["subset"] and not is_subset(row, rules)]
-    if odd:
-        line, row = odd[0]
-        message = (
-            f"{file}: line {line}: says subset {row['subset']}, and the task {row['task_id']} is of "
-            f"{rules.known_subset(row['task_id'])}; {len(odd)} such lines. It is used as it is written, the risk "
-            "prior with it; correct what is wrong and run again."
-        )
-        yield {"reason": f"{kind}_other_subset", "file": file, "line": line, "message": message}
+@dataclass
+class OtherSubsets:
+    """The lines of a file whose subset is another category of BFCL than the one of their task; it is used as it is
+    written, and the risk prior goes by it."""
+
+    kind: str
+    file: str
+    rules: OracleRules
+    lines: int = 0
+    first: tuple[int, str, str] | None = None  # line, subset, task
+
+    def look(self, line: int, row: dict[str, Any]) -> None:
+        """Count a line if it is one of them."""
+        if row["subset"] and not is_subset(row, self.rules):
+            self.lines += 1
+            self.first = self.first or (line, row["subset"], row["task_id"])
+
+    def warnings(self) -> Iterator[dict[str, Any]]:
+        """A warning if there is such a line."""
+        if self.first is not None:
+            line, subset, task_id = self.first
+            message = (
+                f"{self.file}: line {line}: says subset {subset}, and the task {task_id} is of "
+                f"{self.rules.known_subset(task_id)}; {self.lines} such lines. It is used as it is written, the risk "
+                "prior with it; correct what is wrong and run again."
+            )
+            yield {"reason": f"{self.kind}_other_subset", "file": self.file, "line": line, "message": message}
 
 
 def is_subset(row: dict[str, Any], rules: OracleRules) -> bool:
