@@ -83,6 +83,7 @@ VERBS: dict[str, Stage] = {
     "merge": merge,
     "release": search_text,
 }
+JUDGING_VERBS = ("stage-a", "stage-b1", "stage-b2", "stage-c", "annotate")  # commands that a second pass has too
 
 
 def stages_up_to(verb: str, second_pass: bool = False) -> list[Stage]:

@@ -12,8 +12,8 @@ import pytest
 
 from openclawbench.base.terminal import output
 from openclawbench.cli.commands.status import NAME_SHOWN, ROWS_SHOWN, most_frequent, print_status
-from openclawbench.cli.commands.trace import raw_records
 from openclawbench.inspect.find import find
+from openclawbench.inspect.raw_records import raw_records
 from openclawbench.inspect.status import as_data
 from openclawbench.records.session import Trajectory
 from openclawbench.runtime.run import Run

@@ -1,6 +1,7 @@
 """The rules of the house that a machine can check: imports, forbidden constructs, file length, hosts, make targets."""
 
 import ast
+import importlib
 import os
 import re
 import shutil
@@ -8,9 +9,11 @@ import subprocess
 import sys
 import venv
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from openclawbench import api
 from openclawbench.sources.registry import FORMATS
 
 ROOT = Path(__file__).parents[2]
@@ -23,6 +26,22 @@ ORDER = [
     *("construct", "fulltax", "reports", "release", "audit", "flow", "release.validate", "workspace", "inspect"),
     *("exam", "collect", "detect", "api", "workbench", "cli", "__main__", "__init__"),
 ]
+# Functions of inner rooms -> what the library offers for them. Commands and the workbench call the library.
+LIBRARY = {
+    "workspace.update.update": "run",
+    "workspace.update.open_run": "open_data",
+    "workspace.run_summary.complaints": "RunResult.needs_a_person",
+    "workspace.run_summary.reasons_for_a_person": "RunResult.ok",
+    "workspace.run_summary.warnings": "RunResult.warnings",
+    "inspect.find.find": "Data.trajectory",
+    "inspect.find.left_out": "Data.stale",
+    "inspect.export.tables.read_table": "Data.table",
+    "inspect.raw_records.raw_records": "TrajectoryView.raw",
+    "inspect.explain.explain.explain": "TrajectoryView.explain",
+    "inspect.whatif.whatif.what_if_by_shard": "Data.what_if_by_shard",
+    "release.files.parquet.rows_of": "Release.records",
+    "release.validate.validate.validate": "validate",
+}
 # Names that do not say what a variable, attribute, function or class holds.
 VAGUE_NAMES = {"one", "found", "told", "said", "thing", "got", "ours", "theirs", "made", "given", "whole"}
 NAMED_NODES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.ExceptHandler, ast.MatchAs, ast.MatchStar)
@@ -195,6 +214,25 @@ def test_imports_go_one_way(path: Path) -> None:
     reached = {room_of(name) for name in imports(read(path), package_of(path)) & names}
     later = {name for name in reached if ORDER.index(name) > ORDER.index(own)}
     assert later == set(), f"{own} imports {later}"
+
+
+@pytest.mark.parametrize("room", ["cli", "workbench"])
+def test_commands_and_pages_call_the_library(room: str) -> None:
+    """One code path for what the library offers: see LIBRARY."""
+    inner = {f"openclawbench.{name}" for name in LIBRARY}
+    modules = [path for path in MODULES if room_of(dotted(path)) == room]
+    assert len(modules) > 10
+    assert {dotted(path): used for path in modules if (used := imports(read(path), package_of(path)) & inner)} == {}
+
+
+@pytest.mark.parametrize(("inner", "offered"), LIBRARY.items())
+def test_the_library_offers_what_it_is_said_to(inner: str, offered: str) -> None:
+    module, _, function = inner.rpartition(".")
+    assert callable(getattr(importlib.import_module(f"openclawbench.{module}"), function))
+    name, _, attribute = offered.partition(".")
+    assert name in api.__all__
+    value: Any = getattr(api, name)
+    assert not attribute or hasattr(value, attribute) or attribute in value.__dataclass_fields__
 
 
 def test_no_two_folders_import_each_other() -> None:

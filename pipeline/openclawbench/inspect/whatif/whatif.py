@@ -46,12 +46,6 @@ class Plan:
     compared: list[type[Record]]
 
 
-def what_if(run: Run, paths: list[Path], examples: int = 3, packets: bool = False) -> dict[str, Any]:
-    """The changes by other rules, as plain data: the last of what_if_by_shard()."""
-    *_, (_, _, result) = what_if_by_shard(run, paths, examples, packets)
-    return result
-
-
 def what_if_by_shard(
     run: Run, paths: list[Path], examples: int = 3, packets: bool = False
 ) -> Iterator[tuple[int, int, dict[str, Any]]]:
