@@ -17,7 +17,7 @@ from openclawbench.errors import OpenClawBenchError
 from openclawbench.records.datapackage import INPUTS_FILE, DataPackage, InputFile
 from openclawbench.records.release import LabelBasis, LabelRow, Master, PoolRow, PositiveStructured, RecordIndexRow
 from openclawbench.records.tiers import status_of
-from openclawbench.release.card.described import described
+from openclawbench.release.card.described import describe_release
 from openclawbench.release.files.names import MASTER_FILE, POSITIVES_FILES, ROOT, TIER_FILES, models_of, stage_raw_file
 from openclawbench.release.files.parquet import TABLES, arrow_schema, shard_name, table_of
 from openclawbench.release.files.table_writer import typed_file
@@ -174,7 +174,7 @@ def reseal(root: Path, last: Callable[[], object] | None = None) -> None:
         privacy = PrivacyRules.checked(json.loads((root / "privacy.json").read_text()), root / "privacy.json")
         scans = [scan_model(root, model, PrivacyFinder(privacy)) for model in models_of(root)]
         text = check_released_text(root, scans, privacy, Findings()).table()
-        for name, content in described(root, digests_of(root), text, settings(root)).items():
+        for name, content in describe_release(root, digests_of(root), text, settings(root)).items():
             (root / name).write_bytes(content)
     except (*BROKEN, OpenClawBenchError):
         pass

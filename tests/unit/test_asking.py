@@ -17,10 +17,11 @@ from openclawbench.judge.protocol import Question
 from openclawbench.judge.retry import CircuitBreaker, RetryPolicy
 from openclawbench.judge.settings import AskingSettings
 from openclawbench.judge.transport.chat_request import chat_request, corrective, messages_of
+from openclawbench.judge.transport.completion import parse_completion
 from openclawbench.judge.transport.endpoint import Endpoint, printable_url
 from openclawbench.judge.transport.protocol import RejectedRequest, TransientError
 from openclawbench.judge.transport.request_options import RequestOptions
-from openclawbench.judge.transport.responses import checked, message_in, parsed, retry_after
+from openclawbench.judge.transport.responses import check_response, message_in, retry_after
 from openclawbench.rules.asking import AskingRules
 from openclawbench.rules.prices import Price, PriceRules
 from openclawbench.rules.request import RequestRules
@@ -153,9 +154,9 @@ def completion(**message: Any) -> bytes:
     ],
 )
 def test_how_an_answer_ended(body: bytes, finish: str, text: str) -> None:
-    found = checked(200, {}, body, RULES).parsed
+    found = check_response(200, {}, body, RULES).parsed
     assert found is not None and (found.finish, found.text) == (finish, text)
-    assert found == parsed(body)
+    assert found == parse_completion(body)
     assert found.usage.model_dump() == {"prompt_tokens": 10, "completion_tokens": 5, "cached_tokens": 4}
 
 
@@ -164,26 +165,26 @@ def test_how_an_answer_ended(body: bytes, finish: str, text: str) -> None:
 )
 def test_a_200_without_a_whole_answer_may_pass_and_may_be_paid(body: bytes) -> None:
     with pytest.raises(TransientError, match="broken_body") as raised:
-        checked(200, {}, body, RULES)
+        check_response(200, {}, body, RULES)
     assert raised.value.may_be_paid
 
 
 @pytest.mark.parametrize("status", [408, 409, 429, 500, 502, 503, 529])
 def test_what_is_tried_again(status: int) -> None:
     with pytest.raises(TransientError, match=f"status_{status}"):
-        checked(status, {}, b"", RULES)
+        check_response(status, {}, b"", RULES)
 
 
 @pytest.mark.parametrize("status", [301, 400, 401, 402, 403, 404, 413, 422])
 def test_what_is_not(status: int) -> None:
     with pytest.raises(RejectedRequest):
-        checked(status, {}, b"", RULES)
+        check_response(status, {}, b"", RULES)
 
 
 def test_an_empty_account_is_no_passing_429() -> None:
     body = b'{"error": {"message": "You exceeded your current quota", "code": "insufficient_quota"}}'
     with pytest.raises(RejectedRequest, match="insufficient_quota"):
-        checked(429, {"retry-after": "1"}, body, RULES)
+        check_response(429, {"retry-after": "1"}, body, RULES)
 
 
 def test_retry_after_in_seconds_milliseconds_and_as_a_date() -> None:

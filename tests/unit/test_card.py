@@ -12,11 +12,19 @@ from openclawbench.records.calibration import HumanAudited
 from openclawbench.records.fields import description
 from openclawbench.records.fulltax import EvidenceQuote
 from openclawbench.records.release import LabelRow, Master, PoolRow, PositiveStructured
-from openclawbench.release.card.card import code, lacking, licences, license_lines, repository, size, table
+from openclawbench.release.card.card import (
+    code,
+    describe_missing_settings,
+    licences,
+    license_lines,
+    repository,
+    size,
+    table,
+)
 from openclawbench.release.card.columns import column_tables
 from openclawbench.release.card.configs import configs
 from openclawbench.release.card.croissant import Place, field, publisher_fields
-from openclawbench.release.card.example import CHARACTERS, shortened
+from openclawbench.release.card.example import CHARACTERS, shorten_texts
 from openclawbench.release.card.features import feature_lines, features
 from openclawbench.release.labels.labels import part_file
 from openclawbench.release.provenance import licenses
@@ -125,7 +133,7 @@ def test_nothing_of_the_publisher_is_assumed() -> None:
         "citeAs": "",
         "isBasedOn": [],
     } | {"datePublished": ""}
-    assert "names no creator and no licence" in lacking(said)
+    assert "names no creator and no licence" in describe_missing_settings(said)
     assert licences(said).startswith("Data: no licence is given.")
     assert [one.name for one in licenses(said)] == ["MIT"]
 
@@ -152,7 +160,7 @@ def test_a_licence_is_the_same_everywhere(said: dict[str, str], name: str, addre
     assert f"Data: {name} ({address})." in licences(one)
     assert publisher_fields(one)["license"] == address
     assert licenses(one)[0].name == name
-    assert lacking(one) == ""
+    assert describe_missing_settings(one) == ""
 
 
 def test_a_licence_that_nobody_knows_is_refused() -> None:
@@ -178,5 +186,5 @@ def test_pictures_end_at_a_hundred_and_cut_no_name() -> None:
 
 
 def test_no_text_of_an_example_ends_its_block() -> None:
-    cut = shortened({"text": "`" * 400, "steps": [{"thinking": "x" * 400}]})
+    cut = shorten_texts({"text": "`" * 400, "steps": [{"thinking": "x" * 400}]})
     assert len(cut["text"]) == len(cut["steps"][0]["thinking"]) == CHARACTERS + 1

@@ -225,7 +225,7 @@ def test_commands_and_pages_call_the_library(room: str) -> None:
     assert {dotted(path): used for path in modules if (used := imports(read(path), package_of(path)) & inner)} == {}
 
 
-@pytest.mark.parametrize(("inner", "offered"), LIBRARY.items())
+@pytest.mark.parametrize(("inner", "offered"), sorted(LIBRARY.items()))
 def test_the_library_offers_what_it_is_said_to(inner: str, offered: str) -> None:
     module, _, function = inner.rpartition(".")
     assert callable(getattr(importlib.import_module(f"openclawbench.{module}"), function))

@@ -13,7 +13,7 @@ from benchmarks.fixed_latency import response
 from openclawbench.errors import LedgerError, LedgerLocked, UnreadableInput
 from openclawbench.judge.ledger.ledger import ADD_ANSWER, END_INTENT, Ledger
 from openclawbench.judge.ledger.merge_shards import copy_known_answers
-from openclawbench.judge.ledger.report import compact, exported, faults, stats
+from openclawbench.judge.ledger.report import compact, export_answers, faults, stats
 from openclawbench.judge.ledger.sqlite_file import NAME, reading
 from openclawbench.judge.ledger.stored_answer import now
 from openclawbench.rules.asking import AskingRules
@@ -187,11 +187,11 @@ def test_verify_names_every_kind_of_damage(tmp_path: Path) -> None:
 def test_export_holds_everything_and_compact_keeps_it(tmp_path: Path) -> None:
     within(tmp_path, lambda ledger: add(ledger, 50))
     with reading(tmp_path) as connection:
-        before = list(exported(connection))
+        before = list(export_answers(connection))
     assert len(before) == 50 and before[0]["response"] == BODY.decode()
     compact(tmp_path)
     with reading(tmp_path) as connection:
-        assert list(exported(connection)) == before and list(faults(connection)) == []
+        assert list(export_answers(connection)) == before and list(faults(connection)) == []
 
 
 def test_no_ledger_a_foreign_file_and_another_version(tmp_path: Path) -> None:
@@ -226,11 +226,11 @@ def test_a_ledger_without_digests_is_read_and_brought_up_to_date(tmp_path: Path)
     former_version(tmp_path)
     with reading(tmp_path) as connection:
         assert list(faults(connection)) == []
-        assert [one["response_sha256"] for one in exported(connection)] == [None] * 3
+        assert [one["response_sha256"] for one in export_answers(connection)] == [None] * 3
     within(tmp_path, lambda ledger: add(ledger, 5))
     with reading(tmp_path) as connection:
         assert list(faults(connection)) == []
-        digests = [one["response_sha256"] for one in exported(connection)]
+        digests = [one["response_sha256"] for one in export_answers(connection)]
     assert digests == [None] * 3 + [SHA256.hex()] * 2, "what was there is not vouched for, and not asked again"
 
 

@@ -17,7 +17,7 @@ Raw = Path | ObjectStore
 AT_ONCE, BYTES_AT_ONCE = 64, 64 << 20  # files, bytes that are fetched together
 
 
-def listed(raw: ObjectStore) -> dict[str, Stamp]:
+def list_objects(raw: ObjectStore) -> dict[str, Stamp]:
     """(name, stamp) of every file below the prefix."""
     return {name: stamp for name, stamp in raw.stamps().items() if name and not name.endswith("/")}
 

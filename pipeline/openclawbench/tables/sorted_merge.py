@@ -23,7 +23,7 @@ def key_order() -> pl.Expr:
     return pl.concat_str(TRAJECTORY_KEY, separator="\0").alias(ORDER)
 
 
-def merged(files: Sequence[Path], scratch: Path) -> Iterator[pl.DataFrame]:
+def merge_sorted(files: Sequence[Path], scratch: Path) -> Iterator[pl.DataFrame]:
     """The rows of files by `write_sorted`, in the order of ORDER, some thousands at a time. `scratch`: a folder for
     temporary files."""
     level = 0
@@ -43,7 +43,7 @@ def write_run(files: Sequence[Path], to: Path, scratch: Path) -> None:
 
     kinds = pl.read_parquet(files[0], glob=False, n_rows=0).to_arrow().schema
     with pq.ParquetWriter(to, kinds, compression="zstd", compression_level=1) as writer:
-        for rows in merged(files, scratch):
+        for rows in merge_sorted(files, scratch):
             writer.write_table(rows.to_arrow(), row_group_size=ROWS)
 
 

@@ -41,7 +41,7 @@ def storable(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode()
 
 
-def stored(connection: sqlite3.Connection, key: bytes) -> StoredAnswer | None:
+def read_stored_answer(connection: sqlite3.Connection, key: bytes) -> StoredAnswer | None:
     """The answer to a request by its key; None if there is no such answer. Raises LedgerError if the response no longer
     has the digest that was recorded when it was received."""
     cursor = connection.execute("select * from answers where key = ?", (key,))
@@ -63,8 +63,8 @@ def stored(connection: sqlite3.Connection, key: bytes) -> StoredAnswer | None:
 def answer_to(connection: sqlite3.Connection, request: ChatRequest) -> StoredAnswer | None:
     """The answer to a request; None if there is no such answer. Keys of former versions also covered the limit of the
     answer."""
-    answer = stored(connection, request.key)
-    return stored(connection, request.former_key) if answer is None and request.has_former_key else answer
+    answer = read_stored_answer(connection, request.key)
+    return read_stored_answer(connection, request.former_key) if answer is None and request.has_former_key else answer
 
 
 def answer_row(

@@ -13,7 +13,7 @@ from typing import Any
 
 from openclawbench.records.oracle import Evaluator, OracleRecord
 from openclawbench.rules.normalize import NormalizeRules
-from openclawbench.sources.base import ParsedSession, verdict
+from openclawbench.sources.base import ParsedSession, duplicate_key
 from openclawbench.sources.io.json_values import number_of, text_of
 from openclawbench.sources.io.listing_cache import cached_by_listing
 from openclawbench.sources.io.timestamps import iso_time
@@ -142,7 +142,7 @@ def add_to(session: ParsedSession, context: dict[str, Any], rules: NormalizeRule
     trial_outcome = outcome(trial, rules)
     if session.outcome is None:
         session.outcome = trial_outcome
-    elif verdict(trial_outcome) not in map(verdict, session.outcomes):
+    elif duplicate_key(trial_outcome) not in map(duplicate_key, session.outcomes):
         session.other_outcomes.append(trial_outcome)
 
 

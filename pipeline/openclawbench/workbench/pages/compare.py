@@ -23,7 +23,7 @@ from openclawbench.tables.record import TRAJECTORY_KEY
 from openclawbench.workbench.access import open_trajectory
 from openclawbench.workbench.pages.forms import token_of
 from openclawbench.workbench.readers.data_folder import DataReader
-from openclawbench.workbench.site import Site, answer, attached, href, person_of, render, site_of
+from openclawbench.workbench.site import Site, answer, attachment_header, href, person_of, render, site_of
 from openclawbench.workbench.view.evidence_marks import quotes_of
 
 Row = dict[str, Any]
@@ -190,7 +190,9 @@ def what_if_file(request: Request) -> Response:
         raise NotFound(
             "This what-if is gone, and its file with it: the workbench was started again, or others have run."
         )
-    return Response(job.asked["text"], media_type="text/plain; charset=utf-8", headers=attached(job.asked["file"]))
+    return Response(
+        job.asked["text"], media_type="text/plain; charset=utf-8", headers=attachment_header(job.asked["file"])
+    )
 
 
 def what_if_stop(request: Request, form: FormData) -> Response:
