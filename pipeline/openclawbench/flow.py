@@ -1,4 +1,4 @@
-"""The map of the house: every stage of the pipeline, in order, on one screen.
+"""The map of the pipeline: every stage, in order, on one screen.
 
 A stage is a function of tables. Its signature declares which tables it reads and writes and which rules it needs.
 On the right: the table or section of the paper that defines it.

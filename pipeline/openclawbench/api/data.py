@@ -1,4 +1,4 @@
-"""The work tables of a data folder, and one trajectory with everything that is known of it."""
+"""The work tables of a data folder, and a trajectory with everything known about it."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -65,7 +65,8 @@ class StepView:
 
 @dataclass(frozen=True)
 class TrajectoryView:
-    """A trajectory with its steps, label and evidence, each read on first use. NotFound if one is not up to date."""
+    """A trajectory with its steps, label and evidence. Each is read on first use. Raises NotFound if it is not up to
+    date."""
 
     data: "Data" = field(repr=False)
     key: Key
@@ -114,7 +115,7 @@ class TrajectoryView:
         ]
 
     def explain(self, step: int | None = None) -> Explanation:
-        """For each value the rule that gave it and the text that made it hold; of one step, or of all."""
+        """The rule behind each value, and the text that the rule matched; of one step, or of all."""
         return read_explanation(explain_trajectory(self.data.state, self.key, step))
 
     def _rows(self, record: type[Record]) -> list[dict[str, Any]]:
@@ -153,14 +154,14 @@ class Data:
         return read_table(self.state, name)
 
     def stale(self, name: str) -> str | None:
-        """A sentence on the shards that table() leaves out because they are not up to date; None if there are none."""
+        """A sentence on the shards that table() leaves out because they are not up to date; None if all are."""
         if name not in TABLES:
             raise UsageError(f"{name}: there is no such table. Use one of: {', '.join(TABLES)}.")
         return left_out(self.state, TABLES[name])
 
     def trajectory(self, name: str) -> TrajectoryView:
-        """One trajectory, by its id, MODEL/ID, or the beginning of an id. NotFound if there is none, UsageError if
-        there are several."""
+        """One trajectory, by its id, MODEL/ID, or the beginning of an id. NotFound if no trajectory matches, UsageError
+        if several do."""
         return TrajectoryView(self, find(self.state, name))
 
     def explain(self, trajectory: str, step: int | None = None) -> Explanation:

@@ -1,4 +1,4 @@
-"""run(): raw sessions to a release, with the settings of the command line."""
+"""run(): from raw sessions to a release, with the settings of the command line."""
 
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -57,7 +57,7 @@ class RunSettings(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class SourceCounts:
-    """What came in of one source model: sessions_in = trajectories + copies + quarantined. `no_sessions` counts other
+    """The input of one source model: sessions_in = trajectories + copies + quarantined. `no_sessions` counts other
     files, `records_in` the raw records of all."""
 
     source_model: str

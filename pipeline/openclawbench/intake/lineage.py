@@ -80,7 +80,8 @@ def with_parents(entries: Iterable[RawEntry]) -> list[RawEntry]:
 
 
 def containing_sessions(listed: list[RawEntry], contexts: dict[int, Any]) -> dict[int, Key]:
-    """By place in the list: the session that contains it, or the only one that names its file as a sub-agent's."""
+    """Index of an entry -> its parent: the session that contains it, or the only one that names its file as a
+    sub-agent's."""
     naming: dict[tuple[str, str], set[Key]] = defaultdict(set)
     container_of: dict[int, Key] = {}
     for index, context in contexts.items():

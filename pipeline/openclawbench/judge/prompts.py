@@ -34,7 +34,7 @@ MAY_NAME = {SHARED}  # in the front matter of a stage
 @dataclass(frozen=True)
 class Prompt:
     """One prompt file. `sha256` is the digest of the file's bytes, front matter included; `shared` is the version of
-    the shared prompt that it uses, None if it uses none."""
+    the shared prompt that it uses; None without one."""
 
     stage: str
     version: str

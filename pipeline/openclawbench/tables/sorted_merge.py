@@ -14,7 +14,7 @@ ORDER = "order"  # column by which such a file is sorted
 
 
 def write_sorted(rows: pl.DataFrame, path: Path) -> None:
-    """Write rows that are to be merged, sorted by their text column ORDER."""
+    """Write rows for a later merge, sorted by their text column ORDER."""
     rows.sort(ORDER).write_parquet(path, row_group_size=ROWS, compression="zstd", compression_level=1)
 
 
@@ -38,7 +38,7 @@ def merge_sorted(files: Sequence[Path], scratch: Path) -> Iterator[pl.DataFrame]
 
 
 def write_run(files: Sequence[Path], to: Path, scratch: Path) -> None:
-    """At least one such file as one, which is written row group by row group."""
+    """Merge sorted files into one, written row group by row group."""
     import pyarrow.parquet as pq
 
     kinds = pl.read_parquet(files[0], glob=False, n_rows=0).to_arrow().schema

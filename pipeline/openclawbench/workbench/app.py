@@ -135,7 +135,7 @@ def error_page(request: Request, error: Exception) -> Response:
 
 
 def changed_folder_page(request: Request, error: Exception) -> Response:
-    """A table changed while it was read: a run has replaced it."""
+    """The page for a table that a run replaced while it was read."""
     message = (
         "The data folder has changed since it was opened, and what this page reads is gone. Reload to read it anew."
     )
@@ -145,7 +145,7 @@ def changed_folder_page(request: Request, error: Exception) -> Response:
 
 
 def not_found_page(request: Request, error: Exception) -> Response:
-    """An address that no route has."""
+    """The page for an address without a route."""
     if getattr(request.state, "person", None) is None:
         return Response("Not found.\n", 404, media_type="text/plain")
     message = f"{request.url.path}: there is no such page."

@@ -69,7 +69,7 @@ def print_inputs(console: Console, counts: list[dict[str, Any]]) -> None:
 
 
 def print_coverage(console: Console, report: RunReport) -> None:
-    """How outcomes and sessions met."""
+    """How outcomes were joined with sessions."""
     assert report.tables is not None
     rows = report.tables[Coverage].select(*COVERAGE_COLUMNS).collect()
     console.print(table("Fusion coverage", COVERAGE_COLUMNS.values(), rows.iter_rows()))
@@ -156,7 +156,7 @@ def print_splits(rows: list[dict[str, Any]], console: Console) -> None:
 
 
 def print_share(console: Console, report: RunReport, verb: str, data: Path) -> None:
-    """What is done of a share, what waits for the other shares, and the last command to run."""
+    """The progress of a share, the stages that wait for other shares, and the last command to run."""
     sentence = f"share {report.share}: {shards_of_share(report)} shards are up to date"
     waiting = waiting_stages(report)
     names = [*waiting, *(["the release"] if verb == "release" else [])]

@@ -101,7 +101,7 @@ def packet_file() -> str:
 
 
 def fresh_shards(run: Run, plan: Plan) -> list[Shard]:
-    """Shards in which all tables that are read or compared are up to date. Raises NotFound if there are none."""
+    """Shards in which all tables that are read or compared are up to date. Raises NotFound if no shard is."""
     needed = {record for stage in plan.stages for record in (*stage.reads.values(), *stage.writes)} - set(SOURCES)
     by_table = [set(fresh(run, record)) for record in needed | {Trajectory}]
     shards = sorted(set.intersection(*by_table), key=str)

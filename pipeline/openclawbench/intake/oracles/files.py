@@ -97,7 +97,7 @@ def oracle_files(path: Path, rules: OracleRules) -> OracleFiles:
 
 
 def sort_file(files: OracleFiles, path: Path, rules: OracleRules, alone: bool) -> None:
-    """Put one file where it belongs. A JSONL file of no known shape is read as an oracle JSONL, so that its faults
+    """Sort one file. A JSONL file of no known shape is read as an oracle JSONL, so that its faults
     are named."""
     name = Path(unpacked(path.name))
     if name.name == RUN_MANIFEST:
@@ -156,7 +156,7 @@ def category_of(name: Path, named: tuple[str, str] | None, first: tuple[Any, Any
 
 
 def place(files: OracleFiles, path: Path, role: str, category: str, rules: OracleRules) -> BfclFile:
-    """Where a file is in a tree: the model's folder is the first above it that is not a group."""
+    """The place of a file in a tree: the model's folder is the nearest folder above it that is not a group."""
     model = next(folder for folder in path.absolute().parents if folder.name not in rules.groups)
     return BfclFile(path, files.name(path), role, model.parent.parent, model.name, category)
 
@@ -173,7 +173,7 @@ def list_files(folder: Path) -> Iterator[tuple[Path, str | None]]:
 
 
 def why_not_opened(path: Path) -> str:
-    """Why a path is not opened. UnreadableInput if permission is missing."""
+    """The reason why a path is not opened. UnreadableInput if permission is missing."""
     try:
         if path.is_dir():
             next(path.iterdir(), None)

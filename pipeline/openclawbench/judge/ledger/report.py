@@ -1,4 +1,4 @@
-"""Contents of a ledger: counts, costs, and calls that may have been paid for without an answer; and its integrity."""
+"""What a ledger holds: counts, costs, calls that may have been paid for without an answer, and faults."""
 
 import hashlib
 import sqlite3

@@ -77,7 +77,7 @@ class BatchClient:
         return batch
 
     async def find(self, name: str) -> dict[str, Any] | None:
-        """The endpoint's batch of this name; None if there is no such batch."""
+        """The endpoint's batch of this name; None if the endpoint does not know it."""
 
         async def attempt() -> bytes:
             return msgspec.json.encode(await self.find_once(name))

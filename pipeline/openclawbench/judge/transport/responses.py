@@ -63,7 +63,7 @@ def target(location: str) -> str:
 
 
 def status_of(error: Any, rules: AskingRules) -> int | None:
-    """The status that an error under status 200 names, in its fields or its message; None if it names none."""
+    """The status that an error under status 200 names, in its fields or its message; None if it names no status."""
     fields = [error.get(name) for name in STATUS_FIELDS] if isinstance(error, dict) else [error]
     for value in fields:
         number = int(value) if isinstance(value, str) and value.strip().isdecimal() and len(value) < 9 else value

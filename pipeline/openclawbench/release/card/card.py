@@ -244,7 +244,7 @@ def glance(facts: Facts) -> str:
 
 
 def judge_sentence(judge: dict[str, Any]) -> str:
-    """What the exam says of a judge, or that it has not sat it."""
+    """The exam result of a judge, or a sentence that it has not sat the exam."""
     blind = " It saw neither outcomes nor risk (`--blind`)." if judge["blind"] else ""
     if judge["certificate"] is None:
         who = f"{judge['judge']} ({judge['judge_model']})"
@@ -269,7 +269,7 @@ def labels(rows: list[Facts]) -> str:
 
 
 def leakage(by_cut: dict[str, Any]) -> str:
-    """How much of the test side can be known from the train side, for each cut."""
+    """Leakage from the train side to the test side, for each cut."""
     lines = []
     for cut, leaks in by_cut.items():
         f1 = leaks["memoriser"]["f1"]

@@ -94,7 +94,7 @@ def responsible(facts: Facts, rules: PublishRules) -> Node:
 
 
 def certificate_text(judge: Mapping[str, Any]) -> str:
-    """What the exam says of a judge, or that it has not sat it."""
+    """The exam result of a judge, or a sentence that it has not sat the exam."""
     if judge["certificate"] is None:
         return f"Uncertified judge: {judge['judge']} ({judge['judge_model']}) has not sat the exam."
     return JudgeCertificate.model_validate(judge["certificate"]).sentence
@@ -202,7 +202,7 @@ def field(place: str, kind: pl.DataType, source: Node, at: Place) -> Node:
 
 def describable(kind: pl.DataType) -> bool:
     """False for types that the vocabulary cannot express: a list of structs inside another value. The files and the
-    card's columns have them all the same."""
+    card's columns still have them."""
     if isinstance(kind, pl.List):
         return not isinstance(type_instance(kind.inner), pl.Struct)
     return True

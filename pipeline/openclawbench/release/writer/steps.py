@@ -181,7 +181,7 @@ def write_statistics(staging: StagingFolder, settings: PublishRules) -> None:
 
 
 class Checks(NamedTuple):
-    """What a new release has to pass. `of_file`: checks a master table, or a file of one; `of_release`: the whole, with
+    """The checks of a new release. `of_file`: checks a master table, or a file of one; `of_release`: the whole, with
     what that gave; it raises InvalidRelease."""
 
     of_file: Callable[[Path, str, pl.DataFrame, Path], Any]

@@ -131,7 +131,7 @@ def drawn_page(
 
 
 def saved_last(desk: Desk, form: Form[Any, Any], sample: str, row: str | None, person: Person) -> Row | None:
-    """The row that this person has just saved, and what was said; None if there is none."""
+    """The row that this person has just saved, with the answers; None if they have saved no row."""
     if row is None:
         return None
     try:

@@ -40,7 +40,7 @@ def visible(text: str) -> Markup:
 
 
 def mark_code(text: str) -> Markup:
-    """A sentence in which what stands between backticks is code."""
+    """A sentence with the words between backticks as code."""
     parts = str(text).split("`")
     return Markup("").join(
         Markup("<code>{}</code>").format(visible(part)) if number % 2 and number < len(parts) - 1 else visible(part)
@@ -80,7 +80,7 @@ def spans(text: str, marks: Sequence[TextMark]) -> Markup:
 
 
 def covering_marks(marks: Sequence[TextMark], start: int, end: int) -> list[TextMark]:
-    """The marks that a piece of the text lies in, the longest last."""
+    """The marks that cover a piece of the text, the longest last."""
     return sorted(
         (mark for mark in marks if mark.start <= start and end <= mark.end), key=lambda mark: mark.end - mark.start
     )
@@ -111,7 +111,7 @@ def runs(text: str) -> Markup:
 
 
 def middle(text: str, width: int = 44) -> Markup:
-    """A long id, cut in its middle; the whole is its title."""
+    """A long id, cut in the middle; its title has it in full."""
     if len(text) <= width:
         return visible(text)
     half = (width - 1) // 2
