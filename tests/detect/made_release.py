@@ -76,8 +76,8 @@ def made_release(
     both: Sequence[str] | None = None,
 ) -> Path:
     """Write a release. `human`: rows of human_audited.parquet; `both`: ids of which two passes are sure."""
-    for model in sorted({one["source_model"] for one in sessions}):
-        records = [master(one, judge) for one in sessions if one["source_model"] == model]
+    for model in sorted({recording["source_model"] for recording in sessions}):
+        records = [master(recording, judge) for recording in sessions if recording["source_model"] == model]
         folder = root / "fulltax_prod_v1" / model
         folder.mkdir(parents=True)
         from_records(records, Master).write_parquet(folder / "master_table_all-00000-of-00001.parquet")
@@ -85,7 +85,7 @@ def made_release(
     for folder_name in CUTS.values():
         (root / folder_name).mkdir(exist_ok=True)
         for side in SIDES:
-            rows = [{name: one[name] for name in columns} for one in sessions if one["side"] == side]
+            rows = [{name: recording[name] for name in columns} for recording in sessions if recording["side"] == side]
             frame = pl.DataFrame(
                 rows, schema=dict.fromkeys(columns[:4], pl.String) | dict.fromkeys(columns[4:], pl.Boolean)
             )
@@ -96,7 +96,7 @@ def made_release(
                 )
     if human:
         pl.DataFrame(human).write_parquet(root / "human_audited.parquet")
-    digest = hashlib.sha256(repr(sorted(one["trajectory_id"] for one in sessions)).encode()).hexdigest()
+    digest = hashlib.sha256(repr(sorted(recording["trajectory_id"] for recording in sessions)).encode()).hexdigest()
     (root / "CHECKSUMS.sha256").write_text(f"{digest}  everything\n")
     return root
 

@@ -73,10 +73,10 @@ def test_the_memoriser_knows_tasks_and_nothing_else(tmp_path: Path) -> None:
     no_task = session(42, WEAK)
     no_task["task_id"] = None
     _, rows, _ = told("memoriser", made_release(tmp_path / "release", [*train, *test, no_task]))
-    found = by_id(rows)
-    assert found["t00040"].label == WEAK  # the label of the task, not of the trajectory
-    assert found["t00041"].label == found["t00042"].label == NORMAL
-    assert found["t00041"].probabilities == found["t00042"].probabilities
+    predictions = by_id(rows)
+    assert predictions["t00040"].label == WEAK  # the label of the task, not of the trajectory
+    assert predictions["t00041"].label == predictions["t00042"].label == NORMAL
+    assert predictions["t00041"].probabilities == predictions["t00042"].probabilities
 
 
 def test_a_bag_of_words_learns_words(release: Path) -> None:
@@ -117,9 +117,9 @@ def test_the_rules_judge_labels_from_evidence_and_needs_no_train_side(tmp_path: 
     )
     told_so = session(2, NORMAL) | deployed.model_dump(exclude={"source_model", "trajectory_id"})
     _, rows, provenance = told("rules", made_release(tmp_path / "release", [session(1, WEAK), told_so]))
-    found = by_id(rows)
-    assert (found["t00001"].label, found["t00001"].parse) == (NORMAL, "ok")
-    ignored = found["t00002"]
+    predictions = by_id(rows)
+    assert (predictions["t00001"].label, predictions["t00001"].parse) == (NORMAL, "ok")
+    ignored = predictions["t00002"]
     assert (ignored.label, ignored.onset) == ("error_ignored_escalation", 2)
     assert ignored.span is not None and ignored.span.model_dump() == {"start_step": 2, "end_step": 3}
     assert provenance["trained_on"] is None and provenance["model"].startswith("rules-")
@@ -143,8 +143,8 @@ def test_a_held_out_model_is_never_fitted_to(name: str, tmp_path: Path) -> None:
             assert row.label != GAP
     if name == "bow":
         assert provenance["trained_on"]["rows"] == 180  # each trajectory in two of three folds
-        one = told(name, root, LabelSelection(cut="m2"))[1]
-        assert one == [row for row in rows if row.source_model == "m2"]
+        entry = told(name, root, LabelSelection(cut="m2"))[1]
+        assert entry == [row for row in rows if row.source_model == "m2"]
 
 
 def test_the_calibration_pool_is_never_fitted_to(tmp_path: Path) -> None:
@@ -195,9 +195,9 @@ def test_a_side_with_a_single_label_gives_that_label(tmp_path: Path) -> None:
 
 def test_a_train_side_too_small_for_words_says_what_to_do(tmp_path: Path) -> None:
     sessions = [session(1, side="train", words="a"), session(2, WEAK, side="train", words="b"), session(9)]
-    for one in sessions:
-        one["steps"], one["user_turns"] = (
-            [{**step, "reflection_text": None, "action_text": "x"} for step in one["steps"]],
+    for recording in sessions:
+        recording["steps"], recording["user_turns"] = (
+            [{**step, "reflection_text": None, "action_text": "x"} for step in recording["steps"]],
             [],
         )
     root = made_release(tmp_path / "release", sessions)

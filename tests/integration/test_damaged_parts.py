@@ -41,8 +41,8 @@ def test_a_damaged_part_is_named_with_what_to_do(data: Path, name: str, tmp_path
         ["explain", "/".join(held)],
         ["whatif", "--rules", tmp_path],
     ]
-    whole = part.read_bytes()
-    part.write_bytes(DAMAGE[name](whole))
+    content = part.read_bytes()
+    part.write_bytes(DAMAGE[name](content))
     says = f"{part}: is damaged, and cannot be read. Remove it and run `openclawbench run --data {data}`"
     for words in commands:
         ended = call(*words, "--data", data)
@@ -55,4 +55,4 @@ def test_a_damaged_part_is_named_with_what_to_do(data: Path, name: str, tmp_path
         assert (ended.status, says in ended.err, "Traceback" in ended.err) == (1, True, False)
         part.unlink()
     assert call("merge", "--judge", "rules", "--data", data).status == 0
-    assert pl.read_parquet(part).equals(pl.read_parquet(io.BytesIO(whole)))
+    assert pl.read_parquet(part).equals(pl.read_parquet(io.BytesIO(content)))

@@ -76,8 +76,8 @@ def test_what_is_opened_is_what_the_command_line_says(small: Ran) -> None:
     data, release = open_data(small.data), open_release(small.data / "release")
     printed = call("export", "labels", "--data", small.data, "--format", "csv")
     assert data.table("labels").height == len(printed.text.splitlines()) - 1
-    one = release.table().select("source_model", "trajectory_id").collect().row(0)
-    assert data.explain("/".join(one)).as_dict == call("explain", "/".join(one), "--data", small.data, "--json").json
+    key = release.table().select("source_model", "trajectory_id").collect().row(0)
+    assert data.explain("/".join(key)).as_dict == call("explain", "/".join(key), "--data", small.data, "--json").json
     assert release.table().select(pl.len()).collect().item() == data.table("merge").height
     for cut in ("default", "paper", *release.source_models):
         folder = {"default": ".", "paper": "paper_cut"}.get(cut, f"hold_out/{cut}")
@@ -90,7 +90,7 @@ def test_what_is_opened_is_what_the_command_line_says(small: Ran) -> None:
 
 
 def test_what_is_wrong_is_raised_with_its_sentence(small: Ran, tmp_path: Path) -> None:
-    for wrong, kind, said in [
+    for wrong, kind, stated in [
         (lambda: run(tmp_path / "d", to="everything"), UsageError, "there is no such stage"),
         (lambda: run(tmp_path / "d", annotation_pass=3), UsageError, "there is no such pass"),
         (lambda: run(tmp_path / "d", annotation_pass=2), UsageError, "is not part of a second pass"),
@@ -107,7 +107,7 @@ def test_what_is_wrong_is_raised_with_its_sentence(small: Ran, tmp_path: Path) -
         (lambda: open_data(small.data).table("nothing"), UsageError, "there is no such table"),
         (lambda: open_data(small.data).explain("nobody"), OpenClawBenchError, "no trajectory has this id"),
     ]:
-        with pytest.raises(kind, match=said):
+        with pytest.raises(kind, match=stated):
             wrong()
     assert not os.path.lexists(tmp_path / "nowhere")
 
@@ -116,6 +116,6 @@ def test_findings_are_given_as_they_are(small: Ran, tmp_path: Path) -> None:
     root = tmp_path / "release"
     shutil.copytree(small.data / "release", root)
     (root / "splits.json").write_text("{}\n")
-    found = validate(root)
-    assert not found.ok
-    assert "splits.json" in {one.file for one in found.kept}
+    findings = validate(root)
+    assert not findings.ok
+    assert "splits.json" in {entry.file for entry in findings.kept}

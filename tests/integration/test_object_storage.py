@@ -23,8 +23,8 @@ ORACLE = ["--oracle", EXAMPLE / "oracle"]
 
 @pytest.fixture(scope="module")
 def store() -> Iterator[Store]:
-    with store_process() as found:
-        yield found
+    with store_process() as result:
+        yield result
 
 
 @pytest.fixture(scope="module")

@@ -217,9 +217,9 @@ def renamed_family(opened: Opened) -> None:
 def moved(opened: Opened) -> None:
     """A task that goes from test to train, in every row."""
     row = opened.rows(TEST)[0]
-    gone = [one for one in opened.rows(TEST) if one["task_id"] == row["task_id"]]
-    for one in gone:
-        opened.rows(TEST).remove(one)
+    gone = [member for member in opened.rows(TEST) if member["task_id"] == row["task_id"]]
+    for entry in gone:
+        opened.rows(TEST).remove(entry)
     opened.rows(TRAIN).extend(gone)
     opened.rows(TRAIN).sort(key=lambda one: (one["source_model"], one["trajectory_id"]))
 
@@ -228,11 +228,11 @@ def put_back(reason: str) -> Plant:
     """A record that the default cut leaves out for this reason, on its train side."""
 
     def plant(opened: Opened) -> None:
-        out = next(one for one in opened.rows(LEFT_OUT_FILE) if one["reason"] == reason)
+        out = next(entry for entry in opened.rows(LEFT_OUT_FILE) if entry["reason"] == reason)
         opened.rows(LEFT_OUT_FILE).remove(out)
         names = ("source_model", "trajectory_id")
         paper = [*opened.rows(f"paper_cut/{TRAIN}"), *opened.rows(f"paper_cut/{TEST}")]
-        row = next(one for one in paper if all(one[name] == out[name] for name in names))
+        row = next(item for item in paper if all(item[name] == out[name] for name in names))
         opened.rows(TRAIN).append(row | {"in_calibration_pool": False})
         opened.rows(TRAIN).sort(key=lambda one: (one["source_model"], one["trajectory_id"]))
 
@@ -259,7 +259,7 @@ def pool_exchanged(opened: Opened) -> None:
 
 
 def in_pool(row: Row, pool: list[Row]) -> bool:
-    return any(one["trajectory_id"] == row["trajectory_id"] for one in pool)
+    return any(member["trajectory_id"] == row["trajectory_id"] for member in pool)
 
 
 def sides_exchanged(opened: Opened) -> None:
@@ -281,9 +281,9 @@ def certificate(cut: str, **values: Any) -> Plant:
 def plant_number(opened: Opened) -> None:
     """In the parsed answer, which is JSON inside JSON."""
     raw = opened.answers(opened.record(anomalous), "b2")
-    said = json.loads(raw["parsed"])
-    said["segment_spans"][0]["end_step"] = HUGE
-    raw["parsed"] = json.dumps(said, separators=(",", ":"))
+    document = json.loads(raw["parsed"])
+    document["segment_spans"][0]["end_step"] = HUGE
+    raw["parsed"] = json.dumps(document, separators=(",", ":"))
 
 
 def huge_statistics(opened: Opened) -> None:
@@ -745,17 +745,19 @@ def named(root: Path, plant: Plant, check: str, speaks_of: str) -> None:
     plant(opened)
     opened.close()
     findings = validate(root)
-    said = [f"{one.file}: {one.message}" for one in findings.kept if re.fullmatch(check, one.check)]
-    assert any(re.search(speaks_of, one) for one in said), [(one.check, one.file, one.message) for one in findings.kept]
+    stated = [f"{entry.file}: {entry.message}" for entry in findings.kept if re.fullmatch(check, entry.check)]
+    assert any(re.search(speaks_of, entry) for entry in stated), [
+        (entry.check, entry.file, entry.message) for entry in findings.kept
+    ]
 
 
 @pytest.fixture
 def nothing_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pictures of other numbers would take longer to draw than all the rest; test_statistics_released.py has them."""
-    said = "{kind} by {by}: {about}"
+    text = "{kind} by {by}: {about}"
 
     def pictures(_draw: Any, kinds: Sequence[str], about: str | None = None) -> dict[str, bytes]:
-        return {kind: said.format(kind=kind, by=plots.drawn_by(), about=about).encode() for kind in kinds}
+        return {kind: text.format(kind=kind, by=plots.drawn_by(), about=about).encode() for kind in kinds}
 
     monkeypatch.setattr(plots, "pictures", pictures)
 
@@ -850,5 +852,5 @@ def test_a_release_with_rules_of_ones_own_is_valid(tmp_path: Path) -> None:
     assert ended.status == 0, ended.err
     findings = validate(data / "release")
     assert findings.ok, findings.kept
-    (said,) = (one for one in package_of(data / "release").provenance.rules if one.file == "risk.toml")
-    assert not said.as_shipped
+    (stated,) = (rule for rule in package_of(data / "release").provenance.rules if rule.file == "risk.toml")
+    assert not stated.as_shipped

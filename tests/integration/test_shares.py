@@ -87,13 +87,13 @@ def test_a_stage_that_needs_all_shards_says_that_it_waits(small: Ran, tmp_path: 
     data = few_shards(tmp_path / "data", SHARDS)
     first = call(*arguments(data, small.raw, "--shard", "0/2", verb="fuse"))
     assert first.status == 0, first.err
-    said = " ".join(first.text.split())
-    assert "coverage waits until all shards are there; 3 are missing" in said
-    assert f"openclawbench run --data {data}" in said
-    found = call("status", "--data", data, "--json").json
-    rows = {row["stage"]: (row["done"], row["rows"]) for row in found["stages"]}
+    text = " ".join(first.text.split())
+    assert "coverage waits until all shards are there; 3 are missing" in text
+    assert f"openclawbench run --data {data}" in text
+    printed = call("status", "--data", data, "--json").json
+    rows = {row["stage"]: (row["done"], row["rows"]) for row in printed["stages"]}
     assert rows["normalize"][0] == SHARDS - 3 and re.match(r"Trajectory [1-9]", rows["normalize"][1])
-    assert (rows["slice"], found["release"]) == ((0, None), "none")
+    assert (rows["slice"], printed["release"]) == ((0, None), "none")
     second = call(*arguments(data, small.raw, "--shard", "1/2", verb="fuse"))
     assert "coverage waits for the last run: all shards are there" in " ".join(second.text.split())
     third = call(*arguments(data, small.raw, "--shard", "1/2", verb="fuse"))
@@ -127,14 +127,14 @@ def test_status_says_what_is_running_and_a_dead_run_is_not(whole: Path, small: R
     child = start(*arguments(data, small.raw, "--shard", "0/2"))
     under_way(child, data)
     child.send(signal.SIGSTOP)
-    found = call("status", "--data", data, "--json").json
+    printed = call("status", "--data", data, "--json").json
     busy = call(*arguments(data, small.raw))
     child.send(signal.SIGKILL)
     child.send(signal.SIGCONT)
     child.wait()
-    (run,) = found["runs"]
+    (run,) = printed["runs"]
     assert run["share"] == "0/2" and run["pid"] == child.pid and len(run["shards"]) == 1
-    packet = next(row for row in found["stages"] if row["stage"] == "packet")
+    packet = next(row for row in printed["stages"] if row["stage"] == "packet")
     assert (packet["running"], packet["done"] + packet["running"] + packet["stale"]) == (1, packet["shards"])
     assert (busy.status, "another run is writing here" in busy.err) == (2, True)
     after = call("status", "--data", data, "--json").json
@@ -155,9 +155,9 @@ def test_a_failing_shard_is_listed_and_the_others_go_on(engine: str, whole: Path
     assert ended.status == 1 and "Traceback" not in ended.err
     assert f"stage describe: 1 of {SHARDS} shards failed; shard {shard}: " in ended.err
     assert len(parts_of(data, "release_line")) == len(parts_of(whole, "release_line")) - 1
-    found = call("status", "--data", data, "--json").json
-    assert [(one["stage"], one["shard"]) for one in found["failed"]] == [("describe", shard)]
-    rows = {row["stage"]: row for row in found["stages"]}
+    printed = call("status", "--data", data, "--json").json
+    assert [(entry["stage"], entry["shard"]) for entry in printed["failed"]] == [("describe", shard)]
+    rows = {row["stage"]: row for row in printed["stages"]}
     assert (rows["describe"]["failed"], rows["describe"]["stale"]) == (1, 0)
     assert (rows["packet"]["failed"], rows["packet"]["stale"], rows["coverage"]["stale"]) == (0, 1, 1)
     assert "Failed shards" in call("status", "--data", data).text

@@ -118,9 +118,9 @@ def default_holds_more(root: Path) -> None:
 
 
 def digest_lies(root: Path) -> None:
-    said = json.loads((root / "croissant.json").read_text())
-    said["distribution"][-1]["sha256"] = "0" * 64
-    (root / "croissant.json").write_text(json.dumps(said))
+    document = json.loads((root / "croissant.json").read_text())
+    document["distribution"][-1]["sha256"] = "0" * 64
+    (root / "croissant.json").write_text(json.dumps(document))
 
 
 def typed_differs(root: Path) -> None:
@@ -138,16 +138,16 @@ def typed_otherwise(root: Path) -> None:
 
 def summary_lies(root: Path) -> None:
     path = root / "dataset_summary.json"
-    said = json.loads(path.read_text())
-    said["totals"]["trajectories"] += 1
-    path.write_text(json.dumps(said))
+    document = json.loads(path.read_text())
+    document["totals"]["trajectories"] += 1
+    path.write_text(json.dumps(document))
 
 
 def package(change: Change) -> Callable[[Path], None]:
     def damage(root: Path) -> None:
-        said = json.loads((root / "datapackage.json").read_text())
-        change(said)
-        (root / "datapackage.json").write_text(json.dumps(said))
+        document = json.loads((root / "datapackage.json").read_text())
+        change(document)
+        (root / "datapackage.json").write_text(json.dumps(document))
 
     return damage
 
@@ -377,7 +377,9 @@ def test_temporary_files_are_gone_when_validation_ends(
 
 def test_a_record_in_review_may_hold_the_span_that_brought_it_there(copy: Path) -> None:
     """A language model's span may lie outside the trajectory and be beyond repair: it is released as it was said."""
-    row = next(one for one in map(json.loads, (copy / MASTER).read_bytes().split(b"\n")[:-1]) if anomalous(one))
+    row = next(
+        record for record in map(json.loads, (copy / MASTER).read_bytes().split(b"\n")[:-1]) if anomalous(record)
+    )
     row["segment_spans"][0]["end_step"] = row["num_steps"] + 1
     assert [check for check, _ in places(Master.model_validate(row))] == ["span_range"]
     row |= {"quality_tier": "review_or_unresolved", "review_cause": "malformed_span"}
@@ -402,9 +404,9 @@ def test_a_table_names_file_line_and_what_is_wrong(copy: Path) -> None:
     assert ended.status == 1
     assert "never said by anybody" in ended.text
     assert "master_table_all.jsonl" in ended.text
-    said = call("validate", copy, "--json").json
-    assert said["valid"] is False
-    assert said["counts"]["quote"] == 1
+    printed = call("validate", copy, "--json").json
+    assert printed["valid"] is False
+    assert printed["counts"]["quote"] == 1
 
 
 def test_a_folder_that_is_no_release_is_wrong_use(tmp_path: Path) -> None:
@@ -439,5 +441,5 @@ def test_a_release_without_records_is_a_release(tmp_path: Path) -> None:
 def test_a_label_line_that_is_not_utf_8_is_named_so(copy: Path) -> None:
     path = copy / "silver_train_labels.jsonl"
     append(path, b'\x00"\xff"\n')
-    said = [one for one in validate(copy).kept if one.check == "json"]
-    assert [one.message for one in said] == ["is not UTF-8 (byte 3 of the line)"]
+    kept = [entry for entry in validate(copy).kept if entry.check == "json"]
+    assert [entry.message for entry in kept] == ["is not UTF-8 (byte 3 of the line)"]

@@ -100,15 +100,15 @@ MATERIAL = st.recursive(
 
 def blocks(message: str) -> dict[str, Any]:
     """Every block of a message, as the prompts describe it: a line with exactly the fence of its opening ends one."""
-    found = {}
+    result = {}
     lines = message.split("\n")
     while lines:
         opened = BLOCK.fullmatch(lines.pop(0))
         assert opened, "text outside a block"
         end = lines.index(f"END {opened[1]} {opened[2]}")
-        found[opened[1]] = json.loads("\n".join(lines[:end]))
+        result[opened[1]] = json.loads("\n".join(lines[:end]))
         del lines[: end + 1]
-    return found
+    return result
 
 
 @given(MATERIAL)

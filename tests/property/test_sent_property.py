@@ -124,5 +124,5 @@ def test_earlier_answers_lose_their_id_and_what_is_empty_and_nothing_else() -> N
 
 def test_an_opaque_id_is_one_of_the_joint_key_and_says_nothing() -> None:
     ids = {opaque_id(model, name) for model in ("m", "n") for name in ("2026-innocent", "2026-error")}
-    assert len(ids) == 4 and all(len(one) == 14 and one.startswith("t-") for one in ids)
+    assert len(ids) == 4 and all(len(row_id) == 14 and row_id.startswith("t-") for row_id in ids)
     assert opaque_id("a\0b", "c") != "" and opaque_id("m", "2026-innocent") == opaque_id("m", "2026-innocent")

@@ -33,7 +33,7 @@ TALK: list[Row] = [
 
 
 def jsonl(lines: list[Row]) -> bytes:
-    return b"".join(json.dumps(one).encode() + b"\n" for one in lines)
+    return b"".join(json.dumps(line).encode() + b"\n" for line in lines)
 
 
 def parsed(lines: int, **context: Any) -> ParsedSession:
@@ -104,9 +104,9 @@ def test_what_lies_beside_is_found(tmp_path: Path) -> None:
         head = [LINES[0] | {"timestamp": f"2026-01-02T03:04:0{second}Z"}, *LINES[1:lines]]
         for file, content in {"trajectory.jsonl": jsonl(head), **beside}.items():
             (folder / file).write_bytes(content)
-    _, found = normalized_folder(tmp_path / "raw", tmp_path / "data")
-    files = {row["path"].split("/")[1]: row for row in found.files if row["disposition"] == "trajectory"}
-    assert {name: [one["name"] for one in row["warnings"]] for name, row in files.items()} == {
+    _, result = normalized_folder(tmp_path / "raw", tmp_path / "data")
+    files = {row["path"].split("/")[1]: row for row in result.files if row["disposition"] == "trajectory"}
+    assert {name: [warning["name"] for warning in row["warnings"]] for name, row in files.items()} == {
         "counted": ["steps_missing"],
         "said": ["steps_missing"],
         "whole": [],

@@ -68,10 +68,10 @@ def test_half_a_character_is_written_out_and_the_rows_beside_it_are_kept() -> No
 
 
 def test_a_key_has_each_value_once_in_order() -> None:
-    found: Multimap[str, int] = Multimap()
+    multimap: Multimap[str, int] = Multimap()
     for value in (2, 1, 2):
-        found.add("name", value)
-    assert found == {"name": (2, 1)}
+        multimap.add("name", value)
+    assert multimap == {"name": (2, 1)}
 
 
 def test_bytes_of_files_come_back_in_order_however_they_are_held_together() -> None:

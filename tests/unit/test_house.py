@@ -75,29 +75,29 @@ CALLS = {
 
 def imports(tree: ast.Module, package: str) -> set[str]:
     """Dotted names a module imports, relative ones resolved against `package`."""
-    found = set()
+    result = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
+            result |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             above = package.split(".")[: len(package.split(".")) - node.level + 1] if node.level else []
             base = ".".join([*above, *([node.module] if node.module else [])])
-            found |= {base} | {f"{base}.{alias.name}" for alias in node.names}
-    return found
+            result |= {base} | {f"{base}.{alias.name}" for alias in node.names}
+    return result
 
 
 def offences(tree: ast.Module) -> list[str]:
     """Constructs that do not occur in pipeline/, as "line: what"."""
-    found = []
+    result = []
     for node in ast.walk(tree):
         if isinstance(node, ast.ExceptHandler):
             caught = {name.id for name in ast.walk(node.type) if isinstance(name, ast.Name)} if node.type else {"bare"}
-            found += [f"{node.lineno}: except {name}" for name in caught & {"bare", "Exception", "BaseException"}]
+            result += [f"{node.lineno}: except {name}" for name in caught & {"bare", "Exception", "BaseException"}]
         elif isinstance(node, ast.Attribute) and node.attr in {"map_elements", "map_rows"}:
-            found.append(f"{node.lineno}: {node.attr}")
+            result.append(f"{node.lineno}: {node.attr}")
         elif isinstance(node, ast.Name) and node.id == "NotImplementedError":
-            found.append(f"{node.lineno}: {node.id}")
-    return found
+            result.append(f"{node.lineno}: {node.id}")
+    return result
 
 
 def bound_names(tree: ast.AST) -> list[tuple[int, str]]:
@@ -208,7 +208,8 @@ def room_of(module: str) -> str:
 def test_imports_go_one_way(path: Path) -> None:
     """A room imports what stands before it in ORDER, and itself."""
     names = {
-        ".".join(one.relative_to(ROOT / "pipeline").with_suffix("").parts).removesuffix(".__init__") for one in MODULES
+        ".".join(module.relative_to(ROOT / "pipeline").with_suffix("").parts).removesuffix(".__init__")
+        for module in MODULES
     }
     own = room_of(".".join(path.relative_to(ROOT / "pipeline").with_suffix("").parts))
     reached = {room_of(name) for name in imports(read(path), package_of(path)) & names}
@@ -288,8 +289,8 @@ def test_the_program_starts_without_the_libraries_that_take_long_to_import() -> 
         "fsspec",
     )
     asked = f"import sys, {started}; print([one for one in {heavy} if one in sys.modules])"
-    found = subprocess.run([sys.executable, "-c", asked], check=True, capture_output=True, text=True, cwd=ROOT)
-    assert found.stdout.strip() == "[]"
+    ended = subprocess.run([sys.executable, "-c", asked], check=True, capture_output=True, text=True, cwd=ROOT)
+    assert ended.stdout.strip() == "[]"
 
 
 def test_no_committed_file_names_a_registry_host() -> None:

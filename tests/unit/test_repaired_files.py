@@ -60,7 +60,9 @@ def without(records: Records, *names: str) -> Records:
 def read(**files: Records) -> Normalized:
     """Files as one shard; `main` is the session's own, the others are backups of it."""
     paths = {name: "m/s.jsonl" if name == "main" else f"{BACKUP}-{name}" for name in files}
-    contents = {name: "".join(json.dumps(one) + "\n" for one in records).encode() for name, records in files.items()}
+    contents = {
+        name: "".join(json.dumps(record) + "\n" for record in records).encode() for name, records in files.items()
+    }
     rows = [raw_row([contents[name]], paths[name], sha256=name.ljust(64, "0")) for name in files]  # type: ignore[arg-type]
     return normalized_rows(rows)
 
@@ -93,11 +95,11 @@ WHOLE = chain(*TURNS)
     "main", [rewritten(WHOLE), without(WHOLE, "r3", "r4", "r7"), without(rewritten(WHOLE), "r4")], ids=str
 )
 def test_what_differs_in_failed_messages_alone_is_one_trajectory(main: Records, backups: dict[str, Records]) -> None:
-    found = read(main=main, **backups)
-    (trajectory,) = found.trajectories
+    normalized = read(main=main, **backups)
+    (trajectory,) = normalized.trajectories
     assert (trajectory["source_file"], trajectory["divergent"]) == ("m/s.jsonl", False)
-    assert [step["action_text"] for step in found.steps] == ["I looked.", "It is 5.", "It is 6."]
-    fates = {row["path"]: (row["disposition"], row["reason"], row["trajectory_id"]) for row in found.files}
+    assert [step["action_text"] for step in normalized.steps] == ["I looked.", "It is 5.", "It is 6."]
+    fates = {row["path"]: (row["disposition"], row["reason"], row["trajectory_id"]) for row in normalized.files}
     assert fates.pop("m/s.jsonl") == ("trajectory", None, trajectory["trajectory_id"])
     assert set(fates.values()) == {("copy", "copy_of", trajectory["trajectory_id"])}
 
@@ -133,9 +135,9 @@ ORPHANED = [*WHOLE[:3], entry("x", "r1", user("asked twice")), *WHOLE[3:]]
     ],
 )
 def test_what_else_a_repair_changes_makes_no_other_session(other: Records) -> None:
-    found = read(main=WHOLE, other=other)
-    assert len(found.trajectories) == 1
-    assert [step["action_text"] for step in found.steps] == ["I looked.", "It is 5.", "It is 6."]
+    normalized = read(main=WHOLE, other=other)
+    assert len(normalized.trajectories) == 1
+    assert [step["action_text"] for step in normalized.steps] == ["I looked.", "It is 5.", "It is 6."]
 
 
 def test_blank_words_and_broken_images_may_have_been_replaced() -> None:
@@ -160,26 +162,28 @@ def test_blank_words_and_broken_images_may_have_been_replaced() -> None:
     ids=["another reply", "a later one", "other words", "a reply less", "a later one less"],
 )
 def test_files_that_differ_in_anything_else_stay_apart_and_are_flagged(other: Records) -> None:
-    found = read(main=rewritten(WHOLE), other=other)
-    assert [trajectory["divergent"] for trajectory in found.trajectories] == [True, True]
-    assert len({trajectory["trajectory_id"] for trajectory in found.trajectories}) == 2
+    normalized = read(main=rewritten(WHOLE), other=other)
+    assert [trajectory["divergent"] for trajectory in normalized.trajectories] == [True, True]
+    assert len({trajectory["trajectory_id"] for trajectory in normalized.trajectories}) == 2
 
 
 def test_the_file_with_the_most_that_lasts_is_the_trajectory() -> None:
     """A backup with more records, all of failures, is no longer session."""
     short = chain(*TURNS[:3], *[said("", "error")] * 20)
-    found = read(main=without(WHOLE, "r3", "r4", "r7"), backup=short)
-    (trajectory,) = found.trajectories
+    normalized = read(main=without(WHOLE, "r3", "r4", "r7"), backup=short)
+    (trajectory,) = normalized.trajectories
     assert trajectory["source_file"] == "m/s.jsonl"
     assert trajectory["num_steps"] == 3
 
 
 def test_the_order_of_files_changes_nothing() -> None:
     files = {"main": rewritten(WHOLE), "a": WHOLE[:6], "b": WHOLE[:9], "c": changed(6, lambda _: said("It is 7."))}
-    one, other = read(**files), read(**dict(reversed(files.items())))
+    normalized, other = read(**files), read(**dict(reversed(files.items())))
     key = "trajectory_id"
-    assert sorted(one.trajectories, key=lambda row: row[key]) == sorted(other.trajectories, key=lambda row: row[key])
-    assert len(one.trajectories) == 2
+    assert sorted(normalized.trajectories, key=lambda row: row[key]) == sorted(
+        other.trajectories, key=lambda row: row[key]
+    )
+    assert len(normalized.trajectories) == 2
 
 
 def test_values_that_are_too_deep_are_no_reason_to_fail() -> None:

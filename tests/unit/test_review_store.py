@@ -73,10 +73,10 @@ def adds(folder: Path, number: int) -> None:
 def test_several_who_record_at_once_wait_for_each_other(tmp_path: Path) -> None:
     spawn = multiprocessing.get_context("spawn")
     people = [spawn.Process(target=adds, args=(tmp_path, number)) for number in range(3)]
-    for one in people:
-        one.start()
-    for one in people:
-        one.join(60)
+    for person in people:
+        person.start()
+    for person in people:
+        person.join(60)
     lines = (tmp_path / NAME).read_bytes().splitlines()
     assert sorted(lines[::2]) == sorted(b"[%d, %d]" % (number, turn) for number in range(3) for turn in range(20))
     assert set(lines[1::2]) == {b"[]"}

@@ -88,10 +88,10 @@ def test_a_name_that_another_file_does_not_have_is_refused(
     own(tmp_path, monkeypatch, kind.FILE, (old, new))
     with pytest.raises(InvalidRules) as error:
         kind.load()
-    said = str(error.value)
-    assert re.match(rf"{tmp_path}/{kind.FILE}: lines? [0-9, and]+: ", said), said
-    assert all(one in said for one in says), said
-    assert said.endswith("Correct one of the files.")
+    stated = str(error.value)
+    assert re.match(rf"{tmp_path}/{kind.FILE}: lines? [0-9, and]+: ", stated), stated
+    assert all(entry in stated for entry in says), stated
+    assert stated.endswith("Correct one of the files.")
 
 
 def test_a_report_that_counts_rules_where_there_are_none_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -79,8 +79,10 @@ def test_a_failed_check_before_a_commit_counts_otherwise(steps: list[dict[str, o
 
 def test_a_check_that_is_not_there_has_not_failed_where_the_reply_says_so() -> None:
     missing = linted("npm error Missing script: lint")
-    told = evidence(missing, EDIT, COMMIT, reply("Committed. `npm run lint` could not run: no such script here."))
-    assert strong(told) == set()
+    evidence_row = evidence(
+        missing, EDIT, COMMIT, reply("Committed. `npm run lint` could not run: no such script here.")
+    )
+    assert strong(evidence_row) == set()
     assert "failed_check_then_published" in strong(evidence(missing, EDIT, COMMIT, reply("The fix is committed.")))
 
 

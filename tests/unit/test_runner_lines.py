@@ -16,8 +16,8 @@ FAILED = "[assistant turn failed before producing content]"
 
 def session_of(*messages: Row) -> ParsedSession:
     """A session of these messages; read() checks that every record is counted."""
-    records = [HEADER, *({"type": "message", "message": one} for one in messages)]
-    session = read(b"".join(json.dumps(one).encode() + b"\n" for one in records)).session
+    records = [HEADER, *({"type": "message", "message": message} for message in messages)]
+    session = read(b"".join(json.dumps(record).encode() + b"\n" for record in records)).session
     assert session is not None
     return session
 

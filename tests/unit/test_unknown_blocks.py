@@ -15,8 +15,8 @@ HEADER: Row = {"type": "session", "id": "s", "timestamp": "2026-01-01T00:00:00.0
 
 def session_of(*messages: Row) -> ParsedSession:
     """A session of these messages."""
-    records = [HEADER, *({"type": "message", "message": one} for one in messages)]
-    session = read(b"".join(json.dumps(one).encode() + b"\n" for one in records)).session
+    records = [HEADER, *({"type": "message", "message": message} for message in messages)]
+    session = read(b"".join(json.dumps(record).encode() + b"\n" for record in records)).session
     assert session is not None
     return session
 
@@ -63,12 +63,12 @@ def test_a_message_that_failed_is_noise_as_any_other(stop: str) -> None:
 
 
 def test_a_known_block_with_a_field_of_another_kind_is_still_refused() -> None:
-    one = (
+    content = (
         json.dumps(HEADER).encode()
         + b"\n"
         + json.dumps({"type": "message", "message": said({"type": "text", "text": 7})}).encode()
     )
-    assert read(one + b"\n").reason == "unexpected_shape"
+    assert read(content + b"\n").reason == "unexpected_shape"
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_a_result_block(result: Row, feedback: str | None, is_error: bool | None
     call = {"type": "tool_use", "id": "t", "name": "exec", "input": {"command": "ls"}}
     beside = {"type": "text", "text": "beside"}
     block = {"type": "tool_result", "tool_use_id": "t"} | result
-    for blocks, told in (([block], feedback), ([block, beside], "\n".join(filter(None, [feedback, "beside"])))):
+    for blocks, reported in (([block], feedback), ([block, beside], "\n".join(filter(None, [feedback, "beside"])))):
         (step,) = session_of(said(call), {"role": "tool", "content": blocks}).steps
         assert (step["action_text"], step["arguments"]) == ('exec {"command": "ls"}', '{"command": "ls"}')
-        assert (step["reflection_text"], step["result_is_error"], step["has_result"]) == (told, is_error, True)
+        assert (step["reflection_text"], step["result_is_error"], step["has_result"]) == (reported, is_error, True)
