@@ -89,20 +89,20 @@ def normalized_folder(raw: Path, data: Path) -> tuple[Intake, Normalized]:
     return intake, normalized
 
 
-def check_accounting(found: Normalized, entries: int) -> None:
+def check_accounting(normalized: Normalized, entries: int) -> None:
     """Each file and each record is somewhere, and what is not used has a reason that a person can read."""
-    fate = Counter(row["disposition"] for row in found.files)
+    fate = Counter(row["disposition"] for row in normalized.files)
     assert set(fate) <= set(DISPOSITIONS)
     assert fate.total() == entries
     sessions_in = entries - fate["sidecar"]
     assert sessions_in == fate["trajectory"] + fate["copy"] + fate["quarantined"]
-    assert fate["trajectory"] == len(found.trajectories)
-    names = [(row["source_model"], row["trajectory_id"]) for row in found.trajectories]
+    assert fate["trajectory"] == len(normalized.trajectories)
+    names = [(row["source_model"], row["trajectory_id"]) for row in normalized.trajectories]
     assert len(names) == len(set(names))
-    for row in found.files:
+    for row in normalized.files:
         assert row["records_in"] == sum(record_count["count"] for record_count in row["record_counts"]), row["path"]
         assert (row["disposition"] == "trajectory") == (row["reason"] is None), row["path"]
         assert row["reason"] is None or row["message"].strip(), row["path"]
-    steps = Counter((row["source_model"], row["trajectory_id"]) for row in found.steps)
-    for row in found.trajectories:
+    steps = Counter((row["source_model"], row["trajectory_id"]) for row in normalized.steps)
+    for row in normalized.trajectories:
         assert row["num_steps"] == steps[row["source_model"], row["trajectory_id"]]

@@ -106,7 +106,7 @@ def test_a_session_is_planned_anew_where_the_agent_could_do_otherwise() -> None:
 
 
 @pytest.mark.parametrize(
-    ("changed", "said"),
+    ("changed", "sentence"),
     [
         ({"name": "a/b"}, "names a folder"),
         ({"base_url": "localhost:8000"}, "is neither scripted nor an address"),
@@ -116,9 +116,9 @@ def test_a_session_is_planned_anew_where_the_agent_could_do_otherwise() -> None:
         ({"api_key": "sk-123"}, "Extra inputs are not permitted"),
     ],
 )
-def test_a_wrong_source_model_is_named(changed: dict[str, Any], said: str) -> None:
+def test_a_wrong_source_model_is_named(changed: dict[str, Any], sentence: str) -> None:
     entry = {"name": "m", "base_url": "scripted", "model": "x"} | changed
-    with pytest.raises(UsageError, match=said) as raised:
+    with pytest.raises(UsageError, match=sentence) as raised:
         source_models([entry], "models.toml")
     assert str(raised.value).startswith("models.toml: source model 1: ")
     assert "sk-123" not in str(raised.value)

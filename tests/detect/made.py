@@ -45,7 +45,7 @@ def of_matrix(matrix: list[list[int]]) -> tuple[LabelSet, PredictionsFile]:
 
 
 def label_set(items: list[LabelledTrajectory]) -> LabelSet:
-    return LabelSet(Path("release"), LabelSelection("accepted"), sorted(items, key=lambda one: one.key), {})
+    return LabelSet(Path("release"), LabelSelection("accepted"), sorted(items, key=lambda labelled: labelled.key), {})
 
 
 def predictions_file(rows: list[Any], name: str = "made") -> PredictionsFile:

@@ -284,7 +284,7 @@ def test_the_key_is_in_no_file_and_no_output(endpoint: Endpoint, release: Path) 
 
 
 @pytest.mark.parametrize(
-    ("option", "value", "said"),
+    ("option", "value", "sentence"),
     [
         ("--protocol", "words", "Use one of: symbol, json"),
         ("--pool", "best", "Use one of: accepted"),
@@ -297,10 +297,10 @@ def test_the_key_is_in_no_file_and_no_output(endpoint: Endpoint, release: Path) 
         ("--pool", "baseline", "holds no trajectory"),
     ],
 )
-def test_a_wrong_option_says_what_is_right(release: Path, option: str, value: str, said: str) -> None:
+def test_a_wrong_option_says_what_is_right(release: Path, option: str, value: str, sentence: str) -> None:
     asked = ["--release", release, "--data", release.parent / "data", "--model", "m"]
     ended = call("detect", "run", *asked, "--base-url", "http://127.0.0.1:1/v1", option, value)
-    assert ended.status == 2 and said in ended.err
+    assert ended.status == 2 and sentence in ended.err
 
 
 def test_reviewed_trajectories_are_asked_about_beside_the_labelled_ones(endpoint: Endpoint, tmp_path: Path) -> None:

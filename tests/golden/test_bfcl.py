@@ -19,14 +19,14 @@ CALLS, TEXT = "scripted-calls", "scripted-text"
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
+def loaded(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
     """Every task of the tree ran once."""
     return Corpus(tmp_path_factory.mktemp("bfcl")).sessions().update()
 
 
-def test_every_session_gets_the_outcome_that_the_evaluator_counted(whole: Outcome) -> None:
-    assert whole.faults == []
-    assert whole.outcomes(CALLS) == {
+def test_every_session_gets_the_outcome_that_the_evaluator_counted(loaded: Outcome) -> None:
+    assert loaded.faults == []
+    assert loaded.outcomes(CALLS) == {
         ("simple_python", "pass"): 20,
         ("simple_python", "fail"): 3,
         ("simple_python", None): 1,  # inference error
@@ -48,7 +48,7 @@ def test_every_session_gets_the_outcome_that_the_evaluator_counted(whole: Outcom
         ("web_search", "fail"): 2,
         ("web_search", None): 1,
     }
-    assert whole.outcomes(TEXT) == {
+    assert loaded.outcomes(TEXT) == {
         ("simple_python", "pass"): 9,
         ("simple_python", "fail"): 1,
         ("irrelevance", "pass"): 7,
@@ -58,39 +58,39 @@ def test_every_session_gets_the_outcome_that_the_evaluator_counted(whole: Outcom
     }
 
 
-def test_the_coverage_adds_up(whole: Outcome) -> None:
-    assert len(whole.rows_of_coverage()) == 12
-    for row in whole.rows_of_coverage():
+def test_the_coverage_adds_up(loaded: Outcome) -> None:
+    assert len(loaded.rows_of_coverage()) == 12
+    for row in loaded.rows_of_coverage():
         assert row["sessions"] == row["matched"] + row["unmatched_sessions"] == row["oracle_rows"]
         assert row["matched"] == row["scored"] + row["infra_errors"] + row["not_scored"] + row["unscorable"]
         assert row["unmatched_rows"] == row["duplicate_rows"] == row["contradictions"] == 0
-    assert sum(row["infra_errors"] for row in whole.rows_of_coverage()) == 5
-    assert {category["verdict"] for category in whole.intake.categories} == {"scored"}
-    assert whole.intake.counts["bfcl_result"] == whole.intake.counts["bfcl_score"] == 12
+    assert sum(row["infra_errors"] for row in loaded.rows_of_coverage()) == 5
+    assert {category["verdict"] for category in loaded.intake.categories} == {"scored"}
+    assert loaded.intake.counts["bfcl_result"] == loaded.intake.counts["bfcl_score"] == 12
 
 
-def test_an_inference_error_is_no_pass_where_no_call_is_right(whole: Outcome) -> None:
-    oracle = whole.fused()["irrelevance_4"]["oracle"]
+def test_an_inference_error_is_no_pass_where_no_call_is_right(loaded: Outcome) -> None:
+    oracle = loaded.fused()["irrelevance_4"]["oracle"]
     assert (oracle["success"], oracle["status"], oracle["error_type"]) == (None, "infra_error", "inference_error")
     assert oracle["error_message"].startswith("Error during inference")
     category = next(
         entry
-        for entry in whole.intake.categories
+        for entry in loaded.intake.categories
         if entry["result_file"].endswith("FC/non_live/BFCL_v4_irrelevance_result.json")
     )
     assert (category["passed"], category["correct_count"], category["inference_errors"]) == (11, 11, 2)
 
 
-def test_error_types_are_read_at_top_level_and_inside_the_error(whole: Outcome) -> None:
-    rows = whole.fused()
+def test_error_types_are_read_at_top_level_and_inside_the_error(loaded: Outcome) -> None:
+    rows = loaded.fused()
     assert rows["multiple_4"]["oracle"]["error_type"] == "simple_function_checker:wrong_func_name"
     assert rows["multi_turn_base_4"]["oracle"]["error_type"] == "multi_turn:execution_response_mismatch"
     assert rows["memory_kv_1-customer-1"]["oracle"]["error_type"] == "agentic:answer_not_found"
     assert "not found" in rows["multiple_4"]["oracle"]["error_message"]
 
 
-def test_where_an_outcome_comes_from(whole: Outcome) -> None:
-    row = whole.fused()["memory_kv_0-customer-0"]
+def test_where_an_outcome_comes_from(loaded: Outcome) -> None:
+    row = loaded.fused()["memory_kv_0-customer-0"]
     assert (row["task_id"], row["oracle"]["task_id_canonical"]) == ("memory_kv_0-customer-0",) * 2
     evaluator = row["oracle"]["evaluator"]
     assert (evaluator["name"], evaluator["data_version"], evaluator["mode"]) == ("bfcl-eval", "BFCL_v4", "kv")
@@ -101,10 +101,10 @@ def test_where_an_outcome_comes_from(whole: Outcome) -> None:
     ]
 
 
-def test_a_category_at_zero_is_loaded_and_said_loudly(whole: Outcome) -> None:
-    assert whole.notes == ["bfcl_category_at_zero"]
-    assert "0 of 16 live_parallel passed" in whole.done.notes[0]["message"]
-    assert whole.coverage()[CALLS, "live_parallel"]["scored"] == 16
+def test_a_category_at_zero_is_loaded_and_said_loudly(loaded: Outcome) -> None:
+    assert loaded.notes == ["bfcl_category_at_zero"]
+    assert "0 of 16 live_parallel passed" in loaded.done.notes[0]["message"]
+    assert loaded.coverage()[CALLS, "live_parallel"]["scored"] == 16
 
 
 def repeat_a_pass(corpus: Corpus) -> None:

@@ -96,18 +96,18 @@ def build(folder: Path) -> Corpus:
 
 
 @pytest.fixture(scope="module")
-def found(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
+def joined(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
     return build(tmp_path_factory.mktemp("joins")).update()
 
 
-def outcomes(found: Outcome) -> dict[str, str | None]:
+def outcomes(joined: Outcome) -> dict[str, str | None]:
     """Session, by its id where names are not its own -> outcome."""
-    rows = found.fused_with_ids(MODEL)
+    rows = joined.fused_with_ids(MODEL)
     return {name: row["oracle_outcome"] for name, row in rows.items()}
 
 
-def test_each_row_goes_to_the_session_that_it_means_or_to_none(found: Outcome) -> None:
-    assert outcomes(found) == {
+def test_each_row_goes_to_the_session_that_it_means_or_to_none(joined: Outcome) -> None:
+    assert outcomes(joined) == {
         "plain": "pass",
         "suffix": "pass",
         "folders": "pass",
@@ -132,13 +132,13 @@ def test_each_row_goes_to_the_session_that_it_means_or_to_none(found: Outcome) -
     }
 
 
-def test_rows_that_contradict_each_other_are_unscorable_and_all_of_them_are_kept(found: Outcome) -> None:
-    row = found.fused(MODEL)["differ"]
+def test_rows_that_contradict_each_other_are_unscorable_and_all_of_them_are_kept(joined: Outcome) -> None:
+    row = joined.fused(MODEL)["differ"]
     assert row["oracle_match"] == "contradiction"
     assert (row["oracle"]["status"], row["oracle"]["success"], row["oracle"]["task_id"]) == ("unscorable", None, "t1")
-    assert found.fused(MODEL)["tasks"]["oracle"]["task_id"] is None
+    assert joined.fused(MODEL)["tasks"]["oracle"]["task_id"] is None
     kept = [
-        (r["trajectory_id"].split(".")[0], r["task_id"], r["success"], r["error_type"]) for r in found.contradictions()
+        (r["trajectory_id"].split(".")[0], r["task_id"], r["success"], r["error_type"]) for r in joined.contradictions()
     ]
     assert kept == [
         ("differ", "t1", True, None),
@@ -148,13 +148,13 @@ def test_rows_that_contradict_each_other_are_unscorable_and_all_of_them_are_kept
     ]
 
 
-def test_rows_that_agree_count_once(found: Outcome) -> None:
-    row = found.fused(MODEL)["agree"]
+def test_rows_that_agree_count_once(joined: Outcome) -> None:
+    row = joined.fused(MODEL)["agree"]
     assert (row["oracle_match"], len(row["oracle_rows"]), row["oracle_outcome"]) == ("duplicate_rows", 2, "pass")
 
 
-def test_the_coverage_counts_every_session_and_every_row(found: Outcome) -> None:
-    rows = found.rows_of_coverage()
+def test_the_coverage_counts_every_session_and_every_row(joined: Outcome) -> None:
+    rows = joined.rows_of_coverage()
     total = {name: sum(row[name] for row in rows) for name in rows[0] if isinstance(rows[0][name], int)}
     assert total == {
         "sessions": 22,  # the two that share name and id are two
@@ -175,11 +175,11 @@ def test_the_coverage_counts_every_session_and_every_row(found: Outcome) -> None
         "failures_only": 0,
         "set_aside_rows": 0,
     }
-    assert found.faults == found.notes == []
+    assert joined.faults == joined.notes == []
 
 
-def test_each_row_that_no_session_got_is_named_with_the_reason(found: Outcome) -> None:
-    section = found.coverage_report().data()["sections"]["unmatched_rows"]
+def test_each_row_that_no_session_got_is_named_with_the_reason(joined: Outcome) -> None:
+    section = joined.coverage_report().data()["sections"]["unmatched_rows"]
     named = [(row["line"], row["native_session_basename"], row["session_id"], row["reason"]) for row in section["rows"]]
     assert named == [
         (9, "Case", None, "ambiguous_basename"),
@@ -349,10 +349,10 @@ def test_an_unknown_policy_is_refused(tmp_path: Path) -> None:
         Corpus(tmp_path, {"none"}).update(unmatched="guess")
 
 
-def test_the_report_says_it_all_and_twice_the_same(found: Outcome) -> None:
-    report = found.coverage_report()
+def test_the_report_says_it_all_and_twice_the_same(joined: Outcome) -> None:
+    report = joined.coverage_report()
     files = as_files(report)
-    assert files == as_files(found.coverage_report())
+    assert files == as_files(joined.coverage_report())
     assert set(files) == {"coverage.md", "coverage.json", "coverage.svg", "coverage.png"}
     sections = json.loads(files["coverage.json"])["sections"]
     assert sections["coverage"]["facts"]["sessions"] == 22

@@ -86,7 +86,7 @@ class Detector(Endpoint):
             return self.half(SYMBOLS[NORMAL], sure)
         top = [{"token": token, "logprob": math.log(share)} for token, share in shares.items() if share]
         written = {"token": content[:1], "logprob": math.log(shares.get(content[:1], 0.001) or 0.001)}
-        return written | {"top_logprobs": sorted(top, key=lambda one: -one["logprob"])}
+        return written | {"top_logprobs": sorted(top, key=lambda entry: -entry["logprob"])}
 
     def half(self, symbol: str, sure: float) -> dict[str, Any]:
         """The first two bytes of a symbol as a token of their own; another symbol, which is whole, is unlikely."""

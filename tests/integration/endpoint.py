@@ -31,7 +31,7 @@ from pathlib import Path
 from typing import Any
 
 from aiohttp import web
-from unsent import whole, whole_previous
+from unsent import complete_packet, whole_previous
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
@@ -256,7 +256,7 @@ class Endpoint:
         blocks = {name: json.loads(inside) for name, _, inside in BLOCK.findall(messages[1]["content"])}
         if actual_match is None or "PACKET" not in blocks:
             return json.dumps({"trajectory_id": "none"})
-        packet = whole(blocks["PACKET"])
+        packet = complete_packet(blocks["PACKET"])
         evidence = Evidence.model_validate({name: (packet | NO_LANGUAGES)[name] for name in Evidence.model_fields})
         previous = whole_previous(blocks.get("PREVIOUS") or {}, evidence.trajectory_id)
         sentence = self.judge.answer(actual_match[1].lower(), evidence, previous)

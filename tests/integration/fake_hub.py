@@ -110,10 +110,10 @@ def fake_hub(token: str) -> Iterator[Hub]:
             else:
                 self.say({"errors": [], "warnings": []})
 
-        def owed(self, one: dict[str, Any]) -> dict[str, Any]:
+        def owed(self, operation: dict[str, Any]) -> dict[str, Any]:
             """An upload for what is not here yet."""
-            upload = {"upload": {"href": f"{hub.url}/lfs/{one['oid']}"}}
-            return {**one, **({} if one["oid"] in hub.blobs else {"actions": upload})}
+            upload = {"upload": {"href": f"{hub.url}/lfs/{operation['oid']}"}}
+            return {**operation, **({} if operation["oid"] in hub.blobs else {"actions": upload})}
 
         def commit(self, lines: list[dict[str, Any]]) -> None:
             for line in lines:

@@ -131,7 +131,7 @@ def readings(text: str) -> Iterator[str]:
 def unescaped(text: str) -> str:
     r"""\uXXXX as what it stands for, also where it was escaped twice."""
     once = text.replace("\\\\", "\\")
-    return ESCAPE.sub(lambda found: chr(int(found[1], 16)), once)
+    return ESCAPE.sub(lambda match: chr(int(match[1], 16)), once)
 
 
 def turned(answer: dict[str, Any]) -> dict[str, Any]:

@@ -12,9 +12,9 @@ from benchmarks import judge, peers
 pytestmark = pytest.mark.slow
 
 
-def printed(show: object, found: object) -> str:
+def printed(show: object, results: object) -> str:
     console = Console(file=io.StringIO(), width=200)
-    show(console, found)  # type: ignore[operator]
+    show(console, results)  # type: ignore[operator]
     return console.file.getvalue()  # type: ignore[attr-defined]
 
 

@@ -311,7 +311,7 @@ def test_control_c_is_status_3_and_a_rerun_goes_on(small: Ran, tmp_path: Path) -
     data = few_shards(tmp_path / "data")
     arguments: list[str | Path] = ["run", "--data", data, "--raw", small.raw, "--oracle", EXAMPLE / "oracle"]
     child = start(*arguments)
-    while "\nalign: " not in child.said():
+    while "\nalign: " not in child.read_stderr():
         assert not child.has_ended(), child.wait()
         time.sleep(0.003)
     child.send(signal.SIGINT)

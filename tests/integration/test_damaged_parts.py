@@ -15,8 +15,8 @@ pytestmark = pytest.mark.slow
 
 DAMAGE: dict[str, Callable[[bytes], bytes]] = {
     "no_parquet": lambda _: b"garbage\n",
-    "torn": lambda whole: whole[:-100],
-    "spoilt": lambda whole: whole[:4] + b"\xff" * (len(whole) // 2) + whole[4 + len(whole) // 2 :],
+    "torn": lambda content: content[:-100],
+    "spoilt": lambda content: content[:4] + b"\xff" * (len(content) // 2) + content[4 + len(content) // 2 :],
 }
 
 
@@ -30,7 +30,7 @@ def data(example: Ran, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("name", DAMAGE)
 def test_a_damaged_part_is_named_with_what_to_do(data: Path, name: str, tmp_path: Path) -> None:
-    part = max((data / "work" / "step").glob("*.parquet"), key=lambda one: one.stat().st_size)
+    part = max((data / "work" / "step").glob("*.parquet"), key=lambda path: path.stat().st_size)
     held = pl.read_parquet(part, columns=["source_model", "trajectory_id"]).row(0)
     rules = (BUILT_IN / "describe.toml").read_bytes()
     (tmp_path / "describe.toml").write_bytes(rules.replace(b'version = "', b'version = "x', 1))

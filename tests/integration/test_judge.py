@@ -51,7 +51,7 @@ def test_a_run_says_how_far_it_is_what_it_costs_and_what_comes_out(
 
 
 def most_first(counts: Counter[str]) -> str:
-    return ", ".join(f"{count} {name}" for name, count in sorted(counts.items(), key=lambda one: (-one[1], one[0])))
+    return ", ".join(f"{count} {name}" for name, count in sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])))
 
 
 def test_a_release_says_who_judged_it(undisturbed: Path) -> None:

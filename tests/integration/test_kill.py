@@ -87,7 +87,7 @@ def outcomes(small: Ran, tmp_path_factory: pytest.TempPathFactory) -> dict[float
     """Every moment, two at a time."""
     folders = [tmp_path_factory.mktemp("killed") for _ in MOMENTS]
     with ThreadPoolExecutor(TWO_AT_A_TIME) as pool:
-        result = pool.map(lambda one: kill_and_rerun(one[0], one[1], small), zip(MOMENTS, folders, strict=True))
+        result = pool.map(lambda case: kill_and_rerun(case[0], case[1], small), zip(MOMENTS, folders, strict=True))
         return dict(zip(MOMENTS, result, strict=True))
 
 

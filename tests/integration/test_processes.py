@@ -145,7 +145,7 @@ def test_a_worker_killed_at_a_stage_over_all_shards_changes_nothing(serial: Path
     assert temporary(data.root) == []
 
 
-@pytest.mark.parametrize("engine", [Serial(), Processes(2)], ids=lambda one: one.name)
+@pytest.mark.parametrize("engine", [Serial(), Processes(2)], ids=lambda stage: stage.name)
 def test_a_shard_that_fails_is_named_and_the_others_are_done(engine: Engine, small: Ran, tmp_path: Path) -> None:
     data = DataFolder(few_shards(tmp_path / "data", 7))
     run = Run(data, take_in(data, small.raw, None, save=True), None, lambda _: engine)

@@ -19,10 +19,10 @@ pytestmark = pytest.mark.slow
 GIVEN = {"license": "mit", "creator": "Ada Lovelace", "contact": "ada at example", "version": "1.2.0"}
 
 
-def own_rules(folder: Path, **said: str) -> dict[str, str]:
+def own_rules(folder: Path, **rules_text: str) -> dict[str, str]:
     """The environment of a run with these values in [dataset] of publish.toml."""
     text = (ROOT / "pipeline" / "openclawbench" / "release" / "publish.toml").read_text(encoding="utf-8")
-    for name, value in said.items():
+    for name, value in rules_text.items():
         text, count = re.subn(rf'(?m)^{name} = ""', f'{name} = "{value}"', text)
         assert count == 1, name
     (folder / "rules").mkdir()

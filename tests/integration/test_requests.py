@@ -11,7 +11,7 @@ from asking import arguments, endpoint_process, fresh, rules
 from child import ROOT, call
 from endpoint import BLOCK
 from injected import Injection, write_session
-from unsent import whole
+from unsent import complete_packet
 
 from openclawbench.judge.prompts import PromptA, PromptB1, PromptB2, PromptC, StagePrompt
 from openclawbench.records.packet import Evidence, Packet
@@ -56,7 +56,9 @@ def test_what_is_sent(stage: str, sent: dict[str, list[dict[str, Any]]]) -> None
         blocks = {name: json.loads(inside) for name, _, inside in BLOCK.findall(user["content"])}
         assert list(blocks) == ["PACKET", "PREVIOUS"][: 1 + bool(EARLIER[stage])]
         packet = blocks["PACKET"]
-        assert packet.keys() == {name for name in whole(packet) if packet.get(name)}, "says nothing of what is empty"
+        assert packet.keys() == {name for name in complete_packet(packet) if packet.get(name)}, (
+            "says nothing of what is empty"
+        )
         assert re.fullmatch("t-[0-9a-f]{12}", packet["trajectory_id"])
         assert list(blocks.get("PREVIOUS", {})) == EARLIER[stage]
         published = json.loads((ROOT / "schemas" / f"stage_{stage}.schema.json").read_text())

@@ -83,7 +83,7 @@ def differing(before: Path, after: Path, name: str, key: list[str], column: str)
     return old.select(key).filter(pl.Series(differs, dtype=pl.Boolean))
 
 
-def check_table(said: dict[str, set[tuple[Any, ...]]], before: Path, after: Path, name: str) -> int:
+def check_table(expected_rows: dict[str, set[tuple[Any, ...]]], before: Path, after: Path, name: str) -> int:
     """Every column of one table: what is said of it is what moved. Gives how many columns moved."""
     key, own, under = TABLES[name]
     columns = set(frame(before, name, key).columns)
@@ -93,10 +93,12 @@ def check_table(said: dict[str, set[tuple[Any, ...]]], before: Path, after: Path
         rows = differing(before, after, name, key, column)
         moved += bool(rows.height)
         starts = tuple(under.get(column, [column]))
-        reported = set().union(*(rows for what, rows in said.items() if what == column or what.startswith(starts)))
+        reported = set().union(
+            *(rows for what, rows in expected_rows.items() if what == column or what.startswith(starts))
+        )
         assert set(rows.rows()) <= reported, (name, column)
         if column in own:
-            assert set(rows.rows()) == said.get(column, set()), (name, column)
+            assert set(rows.rows()) == expected_rows.get(column, set()), (name, column)
     return moved
 
 
@@ -132,14 +134,14 @@ def test_whatif_says_what_a_run_with_these_rules_comes_to(name: str, base: Path,
     assert sum([check_table(reported, base, other, table) for table in TABLES])
 
 
-def check_entry(one: dict[str, Any]) -> None:
+def check_entry(entry: dict[str, Any]) -> None:
     """Counts that belong together, and examples that show a change."""
-    assert one["trajectories"] <= sum(kind["trajectories"] for kind in one["kinds"])
-    assert one["steps"] == sum(kind["steps"] for kind in one["kinds"])
-    assert len(one["examples"]) == (one["steps"] or one["trajectories"])
-    for example in one["examples"]:
+    assert entry["trajectories"] <= sum(kind["trajectories"] for kind in entry["kinds"])
+    assert entry["steps"] == sum(kind["steps"] for kind in entry["kinds"])
+    assert len(entry["examples"]) == (entry["steps"] or entry["trajectories"])
+    for example in entry["examples"]:
         assert example["before"] != example["after"]
-        assert (example["step_id"] is not None) == bool(one["steps"])
+        assert (example["step_id"] is not None) == bool(entry["steps"])
 
 
 def test_not_a_byte_of_the_data_folder_changes(base: Path, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ MODELS: dict[str, type[BaseModel]] = {"a": StageA, "b1": StageB1, "b2": StageB2,
 NOT_SENT = {"source_model": "not sent", "annotation_schema_target": None}
 
 
-def whole(sent: dict[str, Any]) -> dict[str, Any]:
+def complete_packet(sent: dict[str, Any]) -> dict[str, Any]:
     """A packet with every field, but for those that are not sent."""
     turns = [filled(PacketUserTurn, {"kinds": ["user"], **turn}) for turn in sent["user_turns"]]
     packet = filled(Packet, {**NOT_SENT, **sent, "steps": [], "user_turns": []} | priors(sent))

@@ -23,7 +23,7 @@ pieces = st.sampled_from(
 )
 text = st.none() | st.lists(pieces, max_size=12).map("".join)
 step = st.fixed_dictionaries(dict.fromkeys(TEXTS, text))
-turns = st.lists(text.map(lambda one: one or ""), max_size=3)
+turns = st.lists(text.map(lambda text: text or ""), max_size=3)
 
 
 @st.composite

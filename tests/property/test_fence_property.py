@@ -147,8 +147,8 @@ def test_earlier_answers_that_give_the_fence_away_close_neither_block(value: Any
 
 
 @given(MATERIAL, MATERIAL)
-def test_a_fence_depends_on_the_material_alone(one: Any, other: Any) -> None:
-    first, second = canonical_json(one), canonical_json(other)
+def test_a_fence_depends_on_the_material_alone(material: Any, other: Any) -> None:
+    first, second = canonical_json(material), canonical_json(other)
     assert delimit_material(first) == delimit_material(first)
     assert (fence_of("PACKET", first) == fence_of("PACKET", second)) == (first == second)
     assert fence_of("PACKET", first) != fence_of("PREVIOUS", first)

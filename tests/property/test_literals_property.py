@@ -31,7 +31,7 @@ WRITTEN = [
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("pattern", PATTERNS, ids=lambda one: one.id)
+@pytest.mark.parametrize("pattern", PATTERNS, ids=lambda rule: rule.id)
 @settings(max_examples=30)
 @given(data=st.data())
 def test_what_a_rule_of_the_judge_finds_holds_what_it_needs(pattern: Compiled, data: st.DataObject) -> None:

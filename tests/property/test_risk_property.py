@@ -30,8 +30,8 @@ def scored(*rows: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 @given(counts, st.sampled_from([*SIGNALS, *BONUSES]), st.integers(1, 1000))
-def test_more_of_a_signal_is_never_less_risk(one: dict[str, Any], name: str, more: int) -> None:
-    before, after = scored(one, one | {name: one[name] + more})
+def test_more_of_a_signal_is_never_less_risk(record: dict[str, Any], name: str, more: int) -> None:
+    before, after = scored(record, record | {name: record[name] + more})
     assert after["risk_score_raw"] > before["risk_score_raw"]
     assert after["risk_score"] >= before["risk_score"]
     order = ["low", "medium", "high"]
@@ -39,8 +39,8 @@ def test_more_of_a_signal_is_never_less_risk(one: dict[str, Any], name: str, mor
 
 
 @given(counts)
-def test_the_score_is_in_range_and_the_sum_of_its_breakdown(one: dict[str, Any]) -> None:
-    (result,) = scored(one)
+def test_the_score_is_in_range_and_the_sum_of_its_breakdown(record: dict[str, Any]) -> None:
+    (result,) = scored(record)
     assert 0 < result["risk_score"] < 100 or result["risk_score_raw"] > 240  # 100 is reached by rounding alone
     assert result["risk_score"] <= 100
     assert math.isclose(result["risk_score_raw"], sum(part["contribution"] for part in result["risk_breakdown"]))
@@ -48,13 +48,13 @@ def test_the_score_is_in_range_and_the_sum_of_its_breakdown(one: dict[str, Any])
         result["risk_score"], 100 * (1 - math.exp(-result["risk_score_raw"] / RULES.scale)), abs_tol=1e-4
     )
     assert {part["signal"]: part["count"] for part in result["risk_breakdown"]}["subset_prior"] == 1
-    assert result["risk_signals"] == {name: one[name] for name in SIGNALS}
+    assert result["risk_signals"] == {name: record[name] for name in SIGNALS}
 
 
 @given(counts)
-def test_slices_need_an_outcome_and_the_score_does_not(one: dict[str, Any]) -> None:
+def test_slices_need_an_outcome_and_the_score_does_not(record: dict[str, Any]) -> None:
     outcomes = [None, "pass", "fail"]
-    unknown, passed, failed = scored(*[one | {"oracle_outcome": outcome} for outcome in outcomes])
+    unknown, passed, failed = scored(*[record | {"oracle_outcome": outcome} for outcome in outcomes])
     assert unknown["risk_score"] == passed["risk_score"] == failed["risk_score"]
     bucket = unknown["risk_bucket"]
     flags = ("slice_label", "pass_but_high_risk", "fail_but_low_risk")

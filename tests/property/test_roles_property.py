@@ -199,10 +199,10 @@ def decided(context: dict[str, Any], says: dict[str, str]) -> tuple[list[dict[st
 
 @given(answers, contexts, contexts)
 def test_another_outcome_or_risk_decides_nothing_else(
-    says: dict[str, str], one: dict[str, Any], other: dict[str, Any]
+    says: dict[str, str], record: dict[str, Any], other: dict[str, Any]
 ) -> None:
-    assume(one != other)
-    first, given_first = decided(one, says)
+    assume(record != other)
+    first, given_first = decided(record, says)
     second, given_second = decided(other, says)
     assert first == second
     assert given_first and not set(given_first) & set(given_second), "the context did not reach the packets"

@@ -150,16 +150,16 @@ def test_the_order_of_files_changes_nothing(paths: list[Path], shuffler: random.
 
 
 # ---- cuts ------------------------------------------------------------------------------------------------------------
-def check_cut(content: bytes, whole: list[Row], size: int) -> None:
+def check_cut(content: bytes, all_rows: list[Row], size: int) -> None:
     """The first `size` bytes give the first steps of the whole, or a reason why there are none."""
     session_file = read(content[:size])
     if session_file.session is None:
         assert size < content.index(b"\n"), session_file.message
         return
     steps = session_file.session.steps
-    assert len(steps) <= len(whole)
+    assert len(steps) <= len(all_rows)
     last = steps[-1]["message_index"] if steps else None
-    for cut, step in zip(steps, whole, strict=False):
+    for cut, step in zip(steps, all_rows, strict=False):
         assert [cut[name] for name in OF_THE_ACTION] == [step[name] for name in OF_THE_ACTION]
         if cut["has_result"] or not step["has_result"]:
             assert [cut[name] for name in OF_THE_FEEDBACK] == [step[name] for name in OF_THE_FEEDBACK]

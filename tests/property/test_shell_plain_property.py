@@ -93,10 +93,10 @@ name = st.sampled_from(["cat", "a.sh", "python3", "./b", "time"])
 words = st.lists(
     st.sampled_from([" -la", " - a", " 'b c'", " '`y`'", ' "d"', " x=1", " 2", " if", " '-'"]), max_size=2
 ).map("".join)
-one = st.tuples(name, words, files, st.one_of(st.sampled_from(["", ";", "\n"]), heredoc)).map("".join)
+simple_command = st.tuples(name, words, files, st.one_of(st.sampled_from(["", ";", "\n"]), heredoc)).map("".join)
 
 
-@given(one)
+@given(simple_command)
 @example("cat > f <<'EOF'\nx\nEOF")
 @example("python3 - <<'EOF'\nx\nEOF\n")
 @example("cat <<'EOF' >> 'a b' 2>&1\nx $y\nEOF")

@@ -36,7 +36,7 @@ row = st.fixed_dictionaries(
         "num_steps": st.integers(0, 3),
     }
 )
-corpora = st.lists(row, max_size=40, unique_by=lambda one: (one["source_model"], one["trajectory_id"]))
+corpora = st.lists(row, max_size=40, unique_by=lambda key_row: (key_row["source_model"], key_row["trajectory_id"]))
 
 
 def min_hash(text: str) -> list[int]:

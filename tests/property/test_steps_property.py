@@ -28,7 +28,7 @@ class Drawn:
     records: list[dict[str, Any]]
     calls: dict[str, bool] = field(default_factory=dict)  # marker in the arguments -> its message was executed
     results: dict[str, int] = field(default_factory=dict)  # text of a real result -> its line
-    said: list[tuple[str, str]] = field(default_factory=list)  # (field, text) that must stand in a step, unchanged
+    spoken: list[tuple[str, str]] = field(default_factory=list)  # (field, text) that must stand in a step, unchanged
     spans: dict[str, tuple[int, int]] = field(default_factory=dict)  # marker -> (line of its message, line of the next)
 
 
@@ -156,7 +156,7 @@ def test_pairing_uses_each_result_once_and_invents_none(calls: list[Called], res
         assert same_id or clean_name(calls[call].name) == clean_name(results[result].name)
 
 
-@given(st.lists(st.tuples(st.integers(), NAMES), unique_by=lambda one: one[0], max_size=6), st.randoms())
+@given(st.lists(st.tuples(st.integers(), NAMES), unique_by=lambda entry: entry[0], max_size=6), st.randoms())
 def test_unique_ids_pair_whatever_the_order_of_results(ids: list[tuple[int, str]], random: Any) -> None:
     calls = [Called(str(number), name) for number, name in ids]
     order = list(range(len(calls)))

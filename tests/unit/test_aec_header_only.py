@@ -36,8 +36,8 @@ def read(tmp_path: Path, files: dict[str, bytes]) -> Normalized:
     return result
 
 
-def fates(found: Normalized) -> dict[str, tuple[str, str | None]]:
-    return {row["path"].removeprefix("m/"): (row["disposition"], row["reason"]) for row in found.files}
+def fates(normalized: Normalized) -> dict[str, tuple[str, str | None]]:
+    return {row["path"].removeprefix("m/"): (row["disposition"], row["reason"]) for row in normalized.files}
 
 
 def test_the_conversation_stands_in_for_a_header(tmp_path: Path) -> None:

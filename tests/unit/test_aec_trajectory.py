@@ -384,16 +384,16 @@ OF_THE_ACTION = (
 )
 
 
-def is_prefix(kept: ParsedSession, whole: ParsedSession) -> bool:
+def is_prefix(kept: ParsedSession, complete_session: ParsedSession) -> bool:
     """The steps of a cut file are the first of the whole's; those of the last message may lack their feedback."""
     last = kept.steps[-1]["message_index"] if kept.steps else None
-    return len(kept.steps) <= len(whole.steps) and all(
+    return len(kept.steps) <= len(complete_session.steps) and all(
         [ours[name] for name in OF_THE_ACTION] == [theirs[name] for name in OF_THE_ACTION]
         and (
             ours["reflection_text"] == theirs["reflection_text"]
             or (ours["reflection_text"] is None and ours["message_index"] == last)
         )
-        for ours, theirs in zip(kept.steps, whole.steps, strict=False)
+        for ours, theirs in zip(kept.steps, complete_session.steps, strict=False)
     )
 
 
@@ -606,11 +606,17 @@ def test_a_ledger_is_not_read_whole() -> None:
 
 
 # ---- conversation ----------------------------------------------------------------------------------------------------
-def said(role: str, content: str | None) -> dict[str, Any]:
+def conversation_line(role: str, content: str | None) -> dict[str, Any]:
     return {"role": role, "content": content, "event": "message", "tool_call_id": None, "tool_name": None}
 
 
-TALK = jsonl(said("system", "s"), said("user", "u"), said("tool", "t"), said("assistant", " "), said("assistant", "a"))
+TALK = jsonl(
+    conversation_line("system", "s"),
+    conversation_line("user", "u"),
+    conversation_line("tool", "t"),
+    conversation_line("assistant", " "),
+    conversation_line("assistant", "a"),
+)
 
 
 def test_a_conversation_gives_turns_and_replies() -> None:

@@ -35,8 +35,8 @@ PAIRS: list[tuple[Said, Said]] = [
 ]
 
 
-def annotation(number: int, said: Said, model: str) -> dict[str, Any]:
-    is_anomalous, subtype, tier, onset = said
+def annotation(number: int, answer: Said, model: str) -> dict[str, Any]:
+    is_anomalous, subtype, tier, onset = answer
     return {
         "source_model": "m" if number % 2 else "n",
         "trajectory_id": f"t{number}",

@@ -261,14 +261,14 @@ def test_content_parts() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"), [(b'{ "x" : 1.0 }', 'f { "x" : 1.0 }'), (b'"text"', 'f "text"'), (b"null", "f")]
+    ("arguments", "arguments_text"), [(b'{ "x" : 1.0 }', 'f { "x" : 1.0 }'), (b'"text"', 'f "text"'), (b"null", "f")]
 )
-def test_arguments_as_written(arguments: bytes, told: str) -> None:
+def test_arguments_as_written(arguments: bytes, arguments_text: str) -> None:
     content = (
         b'{"schema_version":"ATIF-v1.2","steps":[{"source":"agent","message":"","tool_calls":[{"tool_call_id":"a",'
     )
     step = parse(content + b'"function_name":"f","arguments":' + arguments + b"}]}]}").steps[0]
-    assert step["action_text"] == told
+    assert step["action_text"] == arguments_text
     assert step["arguments"] == (arguments.decode() if arguments != b"null" else None)
 
 

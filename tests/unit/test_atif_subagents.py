@@ -39,10 +39,10 @@ def read(tmp_path: Path, files: dict[str, Any], indent: int | None = 1) -> Norma
     return result
 
 
-def parents(found: Normalized) -> dict[str, str | None]:
+def parents(normalized: Normalized) -> dict[str, str | None]:
     """Session id -> session id of the parent."""
-    names = {row["trajectory_id"]: row["session_id"] for row in found.trajectories}
-    return {row["session_id"]: names.get(row["parent_trajectory_id"]) for row in found.trajectories}
+    names = {row["trajectory_id"]: row["session_id"] for row in normalized.trajectories}
+    return {row["session_id"]: names.get(row["parent_trajectory_id"]) for row in normalized.trajectories}
 
 
 def test_what_a_document_holds_are_trajectories_with_a_parent(tmp_path: Path) -> None:

@@ -94,18 +94,20 @@ def taken(
     return check(CALIBRATION, result, {"c-1": {record.row: record for record in rows}}, signed, "digest", RULES)
 
 
-def said(
+def fill_reviews(
     rows: list[CalibrationSampleRow], folder: Path, *verdicts: dict[str, str], by: str = "ann"
 ) -> list[CalibrationReview]:
     """Reviews of the first rows, as a sheet gives them."""
-    content = filled(sheet(rows), lambda one, n: one.update(verdicts[n] if n < len(verdicts) else {}))
+    content = filled(sheet(rows), lambda sheet_row, n: sheet_row.update(verdicts[n] if n < len(verdicts) else {}))
     imported = taken(content, rows, folder, Signature(by, "2026-11-21"))
     assert imported.faults == []
     return imported.reviews
 
 
-def audit(rows: list[CalibrationSampleRow], found: list[CalibrationReview], **values: Any) -> dict[str, Section]:
-    report = calibration_audit(found, {"c-1": sample(rows, **values)}, {"c-1": {record.row: record for record in rows}})
+def audit(rows: list[CalibrationSampleRow], collected: list[CalibrationReview], **values: Any) -> dict[str, Section]:
+    report = calibration_audit(
+        collected, {"c-1": sample(rows, **values)}, {"c-1": {record.row: record for record in rows}}
+    )
     return {section.name.removesuffix("_1").removeprefix("calibration_"): section for section in report.sections}
 
 
@@ -119,7 +121,7 @@ def test_the_papers_verdicts_give_the_papers_table(tmp_path: Path) -> None:
     human = [True] * 35 + [False] * 10 + [True] * 2 + [False] * 253
     rows = [row(number, anomalous) for number, anomalous in enumerate(silver)]
     words = [{"human_anomaly_label": "anomalous" if entry else "normal"} for entry in human]
-    sections = audit(rows, said(rows, tmp_path, *words))
+    sections = audit(rows, fill_reviews(rows, tmp_path, *words))
     table = {record["quantity"]: record for record in sections["calibration"].rows}
     assert (table["calibration pool"]["count"], table["audited records"]["count"]) == (300, 300)
     assert [table[f"sample, {name}"]["count"] for name in SLICES] == [100, 100, 100]
@@ -143,10 +145,10 @@ def test_the_papers_verdicts_give_the_papers_table(tmp_path: Path) -> None:
 def test_agreement_is_reweighted_to_the_corpus(tmp_path: Path) -> None:
     rows = [row(number) for number in range(6)]  # slices low, medium, high, low, medium, high
     verdicts = [{"human_anomaly_label": "yes" if number == 2 else "no"} for number in range(6)]
-    sections = audit(rows, said(rows, tmp_path, *verdicts))
+    sections = audit(rows, fill_reviews(rows, tmp_path, *verdicts))
     assert sections["calibration"].facts["agreement_share"] == pytest.approx(5 / 6, abs=1e-6)
     assert sections["calibration"].facts["corpus_agreement_share"] == pytest.approx((8_500 + 900 + 300) / 10_000)
-    assert audit(rows, said(rows, tmp_path, *verdicts[:1]))["calibration"].facts["corpus_agreement_share"] == 1
+    assert audit(rows, fill_reviews(rows, tmp_path, *verdicts[:1]))["calibration"].facts["corpus_agreement_share"] == 1
 
 
 def test_a_sample_by_silver_label_is_reweighted_by_it(tmp_path: Path) -> None:
@@ -159,7 +161,9 @@ def test_a_sample_by_silver_label_is_reweighted_by_it(tmp_path: Path) -> None:
         CalibrationStratum(silver_anomalous=False, pool=2, population=990, **values),
         CalibrationStratum(silver_anomalous=True, pool=0, population=7, **values | {"slice_label": "pass_high_risk"}),
     ]
-    facts = audit(rows, said(rows, tmp_path, *verdicts), allocation="neyman", strata=strata)["calibration"].facts
+    facts = audit(rows, fill_reviews(rows, tmp_path, *verdicts), allocation="neyman", strata=strata)[
+        "calibration"
+    ].facts
     assert facts["agreement_share"] == 0.5
     assert facts["corpus_agreement_share"] == 0.99
     assert facts["corpus_agreement_leaves_out"] == "pass_high_risk, silver anomalous (7)"
@@ -204,7 +208,9 @@ FAULTS: dict[str, tuple[dict[str, str], str]] = {
 def test_each_bad_row_is_named_with_its_line_and_the_others_are_kept(fault: str, tmp_path: Path) -> None:
     change, reason = FAULTS[fault]
     rows = [row(0), row(1, True)]
-    content = filled(sheet(rows), lambda one, n: one.update(change if n else {"human_anomaly_label": "normal"}))
+    content = filled(
+        sheet(rows), lambda sheet_row, n: sheet_row.update(change if n else {"human_anomaly_label": "normal"})
+    )
     imported = taken(content, rows, tmp_path)
     assert [review.row for review in imported.reviews] == ["r0"]
     (first, *_) = imported.faults
@@ -235,7 +241,7 @@ def test_agreement_status_is_t35s(tmp_path: Path) -> None:
         (False, {"human_anomaly_label": "unsure"}, "unresolved"),
     ]
     rows = [row(number, silver) for number, (silver, _, _) in enumerate(cases)]
-    calibration_reviews = said(rows, tmp_path, *(words for _, words, _ in cases))
+    calibration_reviews = fill_reviews(rows, tmp_path, *(words for _, words, _ in cases))
     assert [calibration_review.agreement_status for calibration_review in calibration_reviews] == [
         status for _, _, status in cases
     ]
@@ -246,9 +252,9 @@ def test_agreement_status_is_t35s(tmp_path: Path) -> None:
 def test_two_reviewers_settle_what_they_agree_on_and_an_adjudication_settles_the_rest(tmp_path: Path) -> None:
     rows = [row(number, number == 0) for number in range(4)]
     yes, no, unsure = ({"human_anomaly_label": word} for word in ("yes", "no", "unsure"))
-    ann = said(rows, tmp_path, yes | {"human_subtype": GAP}, no, yes, unsure)
-    bob = said(rows, tmp_path, yes | {"human_subtype": WEAK}, yes, no, no, by="bob")
-    chair = said(rows, tmp_path, {}, no | {"adjudication": "yes", "audit_comment": "seen by both"}, by="chair")
+    ann = fill_reviews(rows, tmp_path, yes | {"human_subtype": GAP}, no, yes, unsure)
+    bob = fill_reviews(rows, tmp_path, yes | {"human_subtype": WEAK}, yes, no, no, by="bob")
+    chair = fill_reviews(rows, tmp_path, {}, no | {"adjudication": "yes", "audit_comment": "seen by both"}, by="chair")
     sections = audit(rows, [*ann, *bob, *chair])
     assert sections["calibration"].facts["agreement_share"] == 1  # rows 0 and 1; 2 and 3 are open
     people = sections["reviewers"]
@@ -264,8 +270,8 @@ def test_two_reviewers_settle_what_they_agree_on_and_an_adjudication_settles_the
 
 def test_the_last_word_of_a_reviewer_counts(tmp_path: Path) -> None:
     rows = [row(0)]
-    first = said(rows, tmp_path, {"human_anomaly_label": "yes"})
-    second = said(rows, tmp_path, {"human_anomaly_label": "no"})
+    first = fill_reviews(rows, tmp_path, {"human_anomaly_label": "yes"})
+    second = fill_reviews(rows, tmp_path, {"human_anomaly_label": "no"})
     assert latest_reviews([*first, *second]) == second
     calibration = audit(rows, [*first, *second])["calibration"]
     assert calibration.facts["misses"] == 0
@@ -277,10 +283,10 @@ def test_the_last_word_of_a_reviewer_counts(tmp_path: Path) -> None:
 def test_a_later_verdict_of_the_same_reviewer_is_counted_as_replacing(tmp_path: Path) -> None:
     data, rows = DataFolder(tmp_path), [row(0), row(1)]
     yes, no = {"human_anomaly_label": "yes"}, {"human_anomaly_label": "no"}
-    assert add_reviews(data, CALIBRATION, said(rows, tmp_path, yes, yes)) == (2, 0)
-    assert add_reviews(data, CALIBRATION, said(rows, tmp_path, yes, no)) == (1, 1)
-    assert add_reviews(data, CALIBRATION, said(rows, tmp_path, no, by="bob")) == (1, 0)
-    assert add_reviews(data, CALIBRATION, said(rows, tmp_path, no | {"adjudication": "yes"})) == (1, 0)
+    assert add_reviews(data, CALIBRATION, fill_reviews(rows, tmp_path, yes, yes)) == (2, 0)
+    assert add_reviews(data, CALIBRATION, fill_reviews(rows, tmp_path, yes, no)) == (1, 1)
+    assert add_reviews(data, CALIBRATION, fill_reviews(rows, tmp_path, no, by="bob")) == (1, 0)
+    assert add_reviews(data, CALIBRATION, fill_reviews(rows, tmp_path, no | {"adjudication": "yes"})) == (1, 0)
 
 
 def test_a_sheet_of_adjudications_alone_may_leave_the_other_rows_out(tmp_path: Path) -> None:
@@ -289,7 +295,7 @@ def test_a_sheet_of_adjudications_alone_may_leave_the_other_rows_out(tmp_path: P
 
     def disputed(*answers: dict[str, str]) -> CheckedSheet[CalibrationReview]:
         part = sheet(rows[: len(answers)])
-        return taken(filled(part, lambda one, n: one.update(answers[n])), rows, tmp_path)
+        return taken(filled(part, lambda sheet_row, n: sheet_row.update(answers[n])), rows, tmp_path)
 
     result = disputed(settling, settling)
     assert ([review.row for review in result.reviews], result.faults) == (["r0", "r1"], [])
@@ -303,18 +309,23 @@ def test_a_sheet_of_adjudications_alone_may_leave_the_other_rows_out(tmp_path: P
 
 
 def test_no_two_rows_of_the_table_have_one_name(tmp_path: Path) -> None:
-    names = [record["quantity"] for record in audit([row(0)], said([row(0)], tmp_path, ANOMALOUS))["calibration"].rows]
+    names = [
+        record["quantity"]
+        for record in audit([row(0)], fill_reviews([row(0)], tmp_path, ANOMALOUS))["calibration"].rows
+    ]
     assert len(names) == len(set(names))
 
 
 def test_slices_that_nothing_is_said_of_are_named(tmp_path: Path) -> None:
     rows = [row(0), row(1)]  # none of pass_high_risk
-    sections = audit(rows, said(rows, tmp_path, {"human_anomaly_label": "no"}, {"human_anomaly_label": "unsure"}))
+    sections = audit(
+        rows, fill_reviews(rows, tmp_path, {"human_anomaly_label": "no"}, {"human_anomaly_label": "unsure"})
+    )
     assert (
         sections["calibration"].facts["corpus_agreement_leaves_out"] == "pass_medium_risk (900), pass_high_risk (600)"
     )
     all_said = [row(number) for number in range(3)]
-    complete_sections = audit(all_said, said(all_said, tmp_path, *[{"human_anomaly_label": "no"}] * 3))
+    complete_sections = audit(all_said, fill_reviews(all_said, tmp_path, *[{"human_anomaly_label": "no"}] * 3))
     assert complete_sections["calibration"].facts["corpus_agreement_leaves_out"] is None
     assert without_pool(sample(rows)) == {"pass_high_risk": 600}
     assert without_pool(sample(rows, population=dict.fromkeys(SLICES, 0))) == {}
@@ -322,7 +333,7 @@ def test_slices_that_nothing_is_said_of_are_named(tmp_path: Path) -> None:
 
 def test_an_anomalous_verdict_may_name_neither_subtype_nor_onset_and_the_guide_says_so(tmp_path: Path) -> None:
     rows = [row(0, True)]
-    (entry,) = said(rows, tmp_path, ANOMALOUS)
+    (entry,) = fill_reviews(rows, tmp_path, ANOMALOUS)
     assert (entry.human_subtype, entry.human_onset, entry.onset_reviewed) == (None, None, False)
     table = by(audit(rows, [entry])["calibration"])
     assert (table["same subtype"]["of"], table["same onset"]["of"]) == (0, 0)
@@ -332,7 +343,7 @@ def test_an_anomalous_verdict_may_name_neither_subtype_nor_onset_and_the_guide_s
 
 
 def settled(silver: CalibrationSampleRow, folder: Path, **words: str) -> Verdict:
-    return verdict(silver, said([silver], folder, {"human_anomaly_label": "yes", **words}))
+    return verdict(silver, fill_reviews([silver], folder, {"human_anomaly_label": "yes", **words}))
 
 
 def test_errors_go_back_to_the_stage_that_decided(tmp_path: Path) -> None:
@@ -355,7 +366,7 @@ def test_errors_go_back_to_the_stage_that_decided(tmp_path: Path) -> None:
 
 def test_what_nobody_reviewed_is_not_counted_and_empty_bases_have_no_share(tmp_path: Path) -> None:
     rows = [row(number) for number in range(5)]
-    sections = audit(rows, said(rows, tmp_path, {"human_anomaly_label": "unsure"}))
+    sections = audit(rows, fill_reviews(rows, tmp_path, {"human_anomaly_label": "unsure"}))
     table = {record["quantity"]: record for record in sections["calibration"].rows}
     assert (table["audited records"]["count"], table["audited records"]["of"]) == (1, 5)
     assert table["silver-human binary agreement"]["share"] is None
@@ -367,7 +378,7 @@ def test_what_nobody_reviewed_is_not_counted_and_empty_bases_have_no_share(tmp_p
 
 def test_the_report_says_who_judged_where_it_must(tmp_path: Path) -> None:
     rows = [row(0, True)]
-    calibration_reviews = said(rows, tmp_path, {"human_anomaly_label": "no", "audit_comment": "[x](y) | `z`"})
+    calibration_reviews = fill_reviews(rows, tmp_path, {"human_anomaly_label": "no", "audit_comment": "[x](y) | `z`"})
     kept = {"c-1": {record.row: record for record in rows}}
     for judges, loud in ((["rules"], True), (["openai"], False)):
         page = render(calibration_audit(calibration_reviews, {"c-1": sample(rows, judges=judges)}, kept), {})
@@ -392,7 +403,7 @@ def test_records_and_samples_come_back_as_they_were_written(tmp_path: Path) -> N
     assert [path.name for path in files] == [f"calibration-c-1.{end}" for end in ("csv", "jsonl", "guide.md")]
     assert drawn_rows(data, CALIBRATION) == {"c-1": {record.row: record for record in rows}}
     assert drawn_samples(data, CALIBRATION, CalibrationSample) == {"c-1": sample(rows)}
-    calibration_reviews = said(rows, tmp_path, {"human_anomaly_label": "no"})
+    calibration_reviews = fill_reviews(rows, tmp_path, {"human_anomaly_label": "no"})
     assert (
         add_reviews(data, CALIBRATION, calibration_reviews),
         add_reviews(data, CALIBRATION, calibration_reviews),

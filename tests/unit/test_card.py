@@ -138,12 +138,12 @@ def test_nothing_of_the_publisher_is_assumed() -> None:
     assert [entry.name for entry in licenses(stated_dataset)] == ["MIT"]
 
 
-def dataset(**said: Any) -> Dataset:
-    return Dataset.model_validate(PublishRules.load().dataset.model_dump() | said)
+def dataset(**dataset_settings: Any) -> Dataset:
+    return Dataset.model_validate(PublishRules.load().dataset.model_dump() | dataset_settings)
 
 
 @pytest.mark.parametrize(
-    ("said", "name", "address", "front"),
+    ("dataset_settings", "name", "address", "front"),
     [
         ({"license": "mit"}, "MIT", "https://opensource.org/license/mit", [("license", "mit")]),
         (
@@ -154,8 +154,10 @@ def dataset(**said: Any) -> Dataset:
         ),
     ],
 )
-def test_a_licence_is_the_same_everywhere(said: dict[str, str], name: str, address: str, front: Any) -> None:
-    entry = dataset(**said, creator="Ada")
+def test_a_licence_is_the_same_everywhere(
+    dataset_settings: dict[str, str], name: str, address: str, front: Any
+) -> None:
+    entry = dataset(**dataset_settings, creator="Ada")
     assert license_lines(entry) == front
     assert f"Data: {name} ({address})." in licences(entry)
     assert publisher_fields(entry)["license"] == address

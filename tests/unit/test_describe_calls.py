@@ -217,9 +217,9 @@ USAGE = [
 ]
 
 
-@pytest.mark.parametrize("said", USAGE)
-def test_a_command_that_was_refused_for_its_arguments_did_nothing(said: str) -> None:
-    text = f"{said}\n\n(Command exited with code 1)"
+@pytest.mark.parametrize("words", USAGE)
+def test_a_command_that_was_refused_for_its_arguments_did_nothing(words: str) -> None:
+    text = f"{words}\n\n(Command exited with code 1)"
     details = {"status": "completed", "exitCode": 1}
     alone, piped, behind, front = apart(
         *(
@@ -238,14 +238,14 @@ def test_a_command_that_was_refused_for_its_arguments_did_nothing(said: str) -> 
 
 
 @pytest.mark.parametrize(
-    "said",
+    "words",
     [
         "error: required option was set, deploying anyway\nfailed at step 3",
         "Error: deploy failed: unknown option price",
     ],
 )
-def test_words_of_usage_in_another_failure_are_no_refusal(said: str) -> None:
-    step = apart(shell("kubectl apply -f x", f"{said}\n\n(Command exited with code 1)", {"exitCode": 1}))[0]
+def test_words_of_usage_in_another_failure_are_no_refusal(words: str) -> None:
+    step = apart(shell("kubectl apply -f x", f"{words}\n\n(Command exited with code 1)", {"exitCode": 1}))[0]
     assert step["side_effect"]
 
 

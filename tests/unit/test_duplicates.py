@@ -123,8 +123,8 @@ def test_rows_that_are_counted_together_certify_what_each_of_them_would() -> Non
     train = rows(("t1", True), ("t1", True), ("t1", False), ("t2", False), ("t2", False))
     test, pool = rows(("t1", True), ("t1", True), ("t2", True), ("t9", False)), rows(("t2", False), ("t2", False))
 
-    def together(one: pl.DataFrame) -> pl.DataFrame:
-        return one.group_by("task", "is_anomalous", "anomaly_type_l2").agg(pl.col("count").sum())
+    def together(frame: pl.DataFrame) -> pl.DataFrame:
+        return frame.group_by("task", "is_anomalous", "anomaly_type_l2").agg(pl.col("count").sum())
 
     labelled_sides, counted = LabelledSides(train, test, pool), LabelledSides(*map(together, (train, test, pool)))
     assert counted.train.height == 3 < labelled_sides.train.height

@@ -62,7 +62,9 @@ class DiesOnce:
         return number
 
 
-@pytest.mark.parametrize("engine", [Serial(), Processes(1), Processes(3)], ids=lambda one: f"{one.name}-{one.workers}")
+@pytest.mark.parametrize(
+    "engine", [Serial(), Processes(1), Processes(3)], ids=lambda choice: f"{choice.name}-{choice.workers}"
+)
 def test_every_task_has_its_result(engine: Engine) -> None:
     assert dict(engine.run(square, TASKS)) == {number: number * number for number in TASKS}
     assert list(engine.run(square, [])) == []

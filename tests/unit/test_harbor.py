@@ -66,8 +66,8 @@ def read(tmp_path: Path, files: dict[str, bytes]) -> Normalized:
     return normalized_folder(tree(tmp_path, files), tmp_path / "data")[1]
 
 
-def outcome_of(told: dict[str, Any], path: str = f"m/job/t1/{DEEP}") -> dict[str, Any]:
-    trial = harbor.trial_of(path, {harbor.TRIAL: told})
+def outcome_of(trial_result: dict[str, Any], path: str = f"m/job/t1/{DEEP}") -> dict[str, Any]:
+    trial = harbor.trial_of(path, {harbor.TRIAL: trial_result})
     assert trial is not None
     return harbor.outcome(trial, RULES)
 
@@ -117,7 +117,7 @@ def test_no_key_of_a_trial_reaches_the_context() -> None:
 
 
 @pytest.mark.parametrize(
-    ("told", "status", "success", "score"),
+    ("trial_result", "status", "success", "score"),
     [
         (rewarded(1.0), "scored", True, 1.0),
         (rewarded(0.0), "scored", False, 0.0),
@@ -134,8 +134,10 @@ def test_no_key_of_a_trial_reaches_the_context() -> None:
         ({"verifier_result": {"rewards": [1]}}, "not_scored", None, None),
     ],
 )
-def test_what_a_result_says(told: dict[str, Any], status: str, success: bool | None, score: float | None) -> None:
-    made = outcome_of(json.loads(result("task", "t1")) | told)
+def test_what_a_result_says(
+    trial_result: dict[str, Any], status: str, success: bool | None, score: float | None
+) -> None:
+    made = outcome_of(json.loads(result("task", "t1")) | trial_result)
     assert (made["status"], made["success"], made["score"]) == (status, success, score)
     assert made["flags"] == (["partial_reward"] if score == 0.4 else [])
 

@@ -60,7 +60,7 @@ def test_what_is_no_json_is_refused_with_its_line() -> None:
 
 
 @pytest.mark.parametrize(
-    ("usage", "told"),
+    ("usage", "expected"),
     [
         ('{"input":-5,"output":true,"cost":{"total":true}}', {}),
         ('{"input":%d,"cost":{"total":%d}}' % (10**400, 10**400), {}),  # noqa: UP031 (braces)
@@ -68,10 +68,10 @@ def test_what_is_no_json_is_refused_with_its_line() -> None:
         ('{"input":3,"cost":{"total":0.5}}', {"input_tokens": 3, "cost_usd": 0.5}),
     ],
 )
-def test_what_is_no_count_and_no_cost_is_not_added_up(usage: str, told: dict[str, float]) -> None:
+def test_what_is_no_count_and_no_cost_is_not_added_up(usage: str, expected: dict[str, float]) -> None:
     (row,) = normalized_rows([raw_row([session(usage=usage)], sha256="0" * 64)]).trajectories
     names = ("input_tokens", "output_tokens", "total_tokens", "cost_usd")
-    assert {name: row["run"][name] for name in names if row["run"][name]} == told
+    assert {name: row["run"][name] for name in names if row["run"][name]} == expected
 
 
 @pytest.mark.parametrize(

@@ -17,10 +17,10 @@ DEEP = {"type": "custom", "customType": "x", "id": "d", "parentId": None, "times
 DEEP_LINE = json.dumps(DEEP | {"data": 0}).replace("0}", "[" * 3000 + "]" * 3000 + "}").encode() + b"\n"
 
 
-def line(number: int, said: str) -> dict[str, Any]:
+def line(number: int, word: str) -> dict[str, Any]:
     """A user's or a model's message of a native session."""
     role = "user" if number == 0 else "assistant"
-    message = {"role": role, "content": [{"type": "text", "text": said}], "provider": "p", "model": "m"}
+    message = {"role": role, "content": [{"type": "text", "text": word}], "provider": "p", "model": "m"}
     return {
         "type": "message",
         "id": f"{number:08x}",
@@ -30,8 +30,8 @@ def line(number: int, said: str) -> dict[str, Any]:
     }
 
 
-def session(*said: str) -> bytes:
-    records = [HEADER, *(line(number, entry) for number, entry in enumerate(said))]
+def session(*word: str) -> bytes:
+    records = [HEADER, *(line(number, entry) for number, entry in enumerate(word))]
     return b"".join(json.dumps(record).encode() + b"\n" for record in records)
 
 
@@ -69,7 +69,7 @@ def test_ids_stay_as_divergent_files_arrive() -> None:
 def test_a_file_that_stands_later_moves_no_id() -> None:
     files = dict(LIVE)
     known = ids(files)
-    for path in sorted(LATER, key=lambda one: (not one.endswith(".jsonl"), one)):
+    for path in sorted(LATER, key=lambda file_name: (not file_name.endswith(".jsonl"), file_name)):
         files[path] = LATER[path]
         actual_ids = ids(files)
         assert {name: actual_ids[name] for name in known} == known

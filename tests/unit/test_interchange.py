@@ -70,7 +70,7 @@ def kept(steps: list[Row], names: list[str]) -> list[Row]:
     return [*({name: step[name] for name in names} for step in steps), followed]
 
 
-def told(turns: list[Row]) -> list[Row]:
+def without_place(turns: list[Row]) -> list[Row]:
     return [{name: turn[name] for name in ("raw_text", "text", "kinds", "before_step")} for turn in turns]
 
 
@@ -88,7 +88,7 @@ def test_atif_is_read_back_to_the_same_steps(session: Labelled) -> None:
     assert again is not None
     assert again.source_format == "atif"
     assert kept(again.steps, KEPT) == kept(session.steps, KEPT)
-    assert told(again.user_turns) == told(session.user_turns)
+    assert without_place(again.user_turns) == without_place(session.user_turns)
     assert details(again.steps) == details(session.steps)
     named = [(step["tool_name_raw"], step["orphan"]) for step in session.steps]
     assert [step["tool_name_raw"] for step in again.steps] == [None if orphan else name for name, orphan in named]
@@ -103,7 +103,7 @@ def test_pi_is_read_back_to_the_same_steps(session: Labelled) -> None:
     again = read(data).session
     assert again is not None
     assert kept(again.steps, PI_KEPT) == kept(session.steps, PI_KEPT)
-    assert told(again.user_turns) == told(session.user_turns)
+    assert without_place(again.user_turns) == without_place(session.user_turns)
     assert details(again.steps) == details(session.steps)
     last = json.loads(data.split(b"\n")[-2])
     assert (last["type"], last["customType"], last["data"]["quality_tier"]) == ("custom", LABEL, "review_or_unresolved")

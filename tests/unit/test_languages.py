@@ -28,7 +28,7 @@ def rows(name: str) -> list[list[str]]:
 SENTENCES = rows("sentences.tsv")
 
 
-def told(*texts: str) -> list[tuple[str | None, str]]:
+def languages_of(*texts: str) -> list[tuple[str | None, str]]:
     """Language and coverage of each text."""
     result = detect_languages(pl.Series(texts, dtype=pl.String), LANGUAGES).rows_by_key("text", named=True, unique=True)
     return [(result[text]["language"], result[text]["coverage"]) for text in texts]
@@ -36,7 +36,9 @@ def told(*texts: str) -> list[tuple[str | None, str]]:
 
 def test_sentences_are_told_or_unsure() -> None:
     count: Counter[str] = Counter()
-    for (language, length, _), (result, _) in zip(SENTENCES, told(*(text for *_, text in SENTENCES)), strict=True):
+    for (language, length, _), (result, _) in zip(
+        SENTENCES, languages_of(*(text for *_, text in SENTENCES)), strict=True
+    ):
         wanted = None if language == "-" else language
         if length in ("short", "medium"):
             count["right" if result == wanted else "unsure" if result is None else "wrong"] += 1
@@ -62,12 +64,12 @@ def test_sentences_are_told_or_unsure() -> None:
     ],
 )
 def test_what_is_no_language_is_left_out(text: str, expected: tuple[str | None, str]) -> None:
-    assert told(text) == [expected]
+    assert languages_of(text) == [expected]
 
 
 def test_long_texts_are_told_by_their_ends() -> None:
     middle = "Der Bericht ist fertig und liegt im Ordner. " * 400
-    assert told("The report is ready. " * 200 + middle + "It is in the folder. " * 200) == [("en", "covered")]
+    assert languages_of("The report is ready. " * 200 + middle + "It is in the folder. " * 200) == [("en", "covered")]
 
 
 def test_each_text_of_a_step_has_its_language() -> None:

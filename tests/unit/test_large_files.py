@@ -32,9 +32,9 @@ def normalized(tmp_path: Path, **contents: bytes) -> Normalized:
     return result
 
 
-def fate(found: Normalized, name: str) -> tuple[str, str | None]:
+def fate(normal: Normalized, name: str) -> tuple[str, str | None]:
     """Disposition and reason of a file."""
-    (row,) = (row for row in found.files if row["path"] == f"m/{name}")
+    (row,) = (row for row in normal.files if row["path"] == f"m/{name}")
     return row["disposition"], row["reason"]
 
 

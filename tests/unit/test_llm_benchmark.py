@@ -97,7 +97,7 @@ def test_the_validator_gives_an_outcome(passed: bool | None, status: str, succes
 
 
 @pytest.mark.parametrize(
-    ("more", "errors", "empty", "said"),
+    ("more", "errors", "empty", "words"),
     [
         (
             {"failure_type": "http_429", "availability_status": "rate_limited", "raw_output": "slow down"},
@@ -110,11 +110,11 @@ def test_the_validator_gives_an_outcome(passed: bool | None, status: str, succes
         ({"failure_type": None, "availability_status": "skipped_unavailable", "raw_output": "x"}, 1, 0, "x"),
     ],
 )
-def test_a_failed_call_is_no_step(more: dict[str, Any], errors: int, empty: int, said: str | None) -> None:
+def test_a_failed_call_is_no_step(more: dict[str, Any], errors: int, empty: int, words: str | None) -> None:
     session = parse(row(success=False, violation=more["failure_type"], **more))
     assert (session.steps, session.models, session.run["end"]) == ([], [], "error")
     assert (session.run["provider_errors"], session.run["empty_replies"]) == (errors, empty)
-    assert session.run["first_provider_error"] == said
+    assert session.run["first_provider_error"] == words
     assert session.record_counts == {"failed_call": 1}
     assert session.outcome is not None
     assert (session.outcome["status"], session.outcome["success"]) == ("infra_error", None)

@@ -22,7 +22,7 @@ def test_it_is_the_left_join(rows: list[tuple[str | None, str | None, int]], key
 
 
 @pytest.mark.parametrize(
-    "found",
+    "right_rows",
     [
         pytest.param([(1, "a", "x"), (2, None, "y"), (2, "b", None)], id="the same rows"),
         pytest.param([(2, None, "y"), (1, "a", "x"), (2, "b", None)], id="another order"),
@@ -31,8 +31,10 @@ def test_it_is_the_left_join(rows: list[tuple[str | None, str | None, int]], key
         pytest.param([], id="none"),
     ],
 )
-def test_it_is_the_left_join_of_tables_with_the_same_rows_too(found: list[tuple[int, str | None, str | None]]) -> None:
+def test_it_is_the_left_join_of_tables_with_the_same_rows_too(
+    right_rows: list[tuple[int, str | None, str | None]],
+) -> None:
     rows = pl.DataFrame({"one": [1, 2, 2], "two": ["a", None, "b"], "own": [True, False, None]})
-    frame = pl.DataFrame(found, schema={"one": pl.Int64, "two": pl.String, "said": pl.String}, orient="row")
+    frame = pl.DataFrame(right_rows, schema={"one": pl.Int64, "two": pl.String, "said": pl.String}, orient="row")
     joined = rows.join(frame, on=["one", "two"], how="left", nulls_equal=True, maintain_order="left")
     assert lookup_join(rows, frame, ["one", "two"]).equals(joined)

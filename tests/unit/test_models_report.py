@@ -41,9 +41,9 @@ def trajectory(number: int, run: Row | None = None, **more: Any) -> Row:
     return blank | {"context": dict.fromkeys(RunContext.model_fields), "models": ["p/m"]} | more
 
 
-def of_row(number: int, run: Row | None = None, **said: Any) -> Row:
+def of_row(number: int, run: Row | None = None, **fields: Any) -> Row:
     """A row of a benchmark's results as a trajectory."""
-    row = dict.fromkeys(BenchmarkRow.model_fields) | SAID | said
+    row = dict.fromkeys(BenchmarkRow.model_fields) | SAID | fields
     return trajectory(number, run, source_model="bench", benchmark=row, models=[])
 
 
@@ -162,11 +162,11 @@ def test_tool_use_of_a_session_is_what_was_called_and_how_it_ended() -> None:
 
 
 @pytest.mark.parametrize(
-    ("part", "whole", "expected"),
+    ("part", "threshold", "expected"),
     [(0, 0, None), (4, 5, 1), (80, 100, 1), (799, 1000, 2), (1, 2, 2), (49, 100, 3), (499999, 1000000, 3), (0, 1, 3)],
 )
-def test_a_tier_begins_where_the_benchmark_says(part: int, whole: int, expected: int | None) -> None:
-    assert tier(part, whole, RULES) == expected
+def test_a_tier_begins_where_the_benchmark_says(part: int, threshold: int, expected: int | None) -> None:
+    assert tier(part, threshold, RULES) == expected
 
 
 ENDS = [
@@ -298,11 +298,11 @@ ROW = st.fixed_dictionaries(
 
 
 @given(st.lists(ROW, max_size=30))
-def test_the_numbers_are_those_of_the_benchmarks_definitions(said: list[Row]) -> None:
-    rows = {row["thinking_level"]: row for row in report([of_row(n, **row) for n, row in enumerate(said)]).models}
-    assert rows.keys() == {row["thinking_level"] for row in said}
+def test_the_numbers_are_those_of_the_benchmarks_definitions(fields: list[Row]) -> None:
+    rows = {row["thinking_level"]: row for row in report([of_row(n, **row) for n, row in enumerate(fields)]).models}
+    assert rows.keys() == {row["thinking_level"] for row in fields}
     for level, row in rows.items():
-        own = [entry for entry in said if entry["thinking_level"] == level]
+        own = [entry for entry in fields if entry["thinking_level"] == level]
         ok = [entry for entry in own if entry["availability_status"] == "ok"]
         success = [entry for entry in ok if entry["success"]]
         checked = [entry["objective_pass"] for entry in success if entry["objective_pass"] is not None]

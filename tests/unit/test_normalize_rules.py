@@ -19,7 +19,7 @@ TEXTS = st.lists(
 ).map("".join)
 
 
-@pytest.mark.parametrize("rule", [entry for entry in WAITING if entry.holds], ids=lambda one: one.id)
+@pytest.mark.parametrize("rule", [entry for entry in WAITING if entry.holds], ids=lambda token_rule: token_rule.id)
 def test_the_plain_text_that_a_pattern_waits_for_stands_in_the_pattern(rule: object) -> None:
     unescaped = re.sub(r"\\(\W)", r"\1", rule.pattern)  # type: ignore[attr-defined]
     assert rule.holds in unescaped  # type: ignore[attr-defined]

@@ -52,9 +52,9 @@ def test_every_stage_shows_what_is_and_what_is_not() -> None:
     assert len(examples("b2")) >= 2
 
 
-@pytest.mark.parametrize(("stage", "name", "told", "answer"), EVERY, ids=LABELS)
+@pytest.mark.parametrize(("stage", "name", "story", "answer"), EVERY, ids=LABELS)
 def test_an_example_is_a_valid_answer_about_what_is_told(
-    stage: str, name: str, told: str, answer: dict[str, Any]
+    stage: str, name: str, story: str, answer: dict[str, Any]
 ) -> None:
     MODELS[stage].model_validate_json(json.dumps(answer), strict=True)
     assert answer["trajectory_id"] == name

@@ -20,7 +20,7 @@ def user(text: str) -> Row:
     return {"role": "user", "content": [{"type": "text", "text": text}]}
 
 
-def said(text: str, stop: str = "stop") -> Row:
+def assistant_line(text: str, stop: str = "stop") -> Row:
     content = [{"type": "text", "text": text}] if text else []
     return {"role": "assistant", "content": content, "stopReason": stop, "provider": "p", "api": "q", "model": "m"}
 
@@ -69,14 +69,14 @@ def read(**files: Records) -> Normalized:
 
 TURNS = [
     user("look"),
-    said("I looked."),
+    assistant_line("I looked."),
     user("and now?"),
-    said("", "error"),
-    said("", "error"),
-    said("It is 5."),
+    assistant_line("", "error"),
+    assistant_line("", "error"),
+    assistant_line("It is 5."),
     user("again"),
-    said("", "error"),
-    said("It is 6."),
+    assistant_line("", "error"),
+    assistant_line("It is 6."),
 ]
 WHOLE = chain(*TURNS)
 
@@ -143,18 +143,23 @@ def test_what_else_a_repair_changes_makes_no_other_session(other: Records) -> No
 def test_blank_words_and_broken_images_may_have_been_replaced() -> None:
     image = {"type": "image", "mimeType": "image/png", "data": "??"}
     before = chain(
-        {"role": "user", "content": [{"type": "text", "text": " "}, image]}, said("ok"), user(""), said("so")
+        {"role": "user", "content": [{"type": "text", "text": " "}, image]},
+        assistant_line("ok"),
+        user(""),
+        assistant_line("so"),
     )
     gone = {"type": "text", "text": "[image omitted: corrupted base64 payload]"}
-    after = chain({"role": "user", "content": [gone]}, said("ok"), user("(continue)"), said("so"), user("x"))
+    after = chain(
+        {"role": "user", "content": [gone]}, assistant_line("ok"), user("(continue)"), assistant_line("so"), user("x")
+    )
     assert len(read(main=after, backup=before).trajectories) == 1
 
 
 @pytest.mark.parametrize(
     "other",
     [
-        changed(2, lambda message: said("I looked away.")),
-        changed(6, lambda message: said("It is 7.")),
+        changed(2, lambda message: assistant_line("I looked away.")),
+        changed(6, lambda message: assistant_line("It is 7.")),
         changed(7, lambda message: user("and again")),
         without(WHOLE, "r1"),
         without(WHOLE, "r5"),
@@ -169,7 +174,7 @@ def test_files_that_differ_in_anything_else_stay_apart_and_are_flagged(other: Re
 
 def test_the_file_with_the_most_that_lasts_is_the_trajectory() -> None:
     """A backup with more records, all of failures, is no longer session."""
-    short = chain(*TURNS[:3], *[said("", "error")] * 20)
+    short = chain(*TURNS[:3], *[assistant_line("", "error")] * 20)
     normalized = read(main=without(WHOLE, "r3", "r4", "r7"), backup=short)
     (trajectory,) = normalized.trajectories
     assert trajectory["source_file"] == "m/s.jsonl"
@@ -177,7 +182,12 @@ def test_the_file_with_the_most_that_lasts_is_the_trajectory() -> None:
 
 
 def test_the_order_of_files_changes_nothing() -> None:
-    files = {"main": rewritten(WHOLE), "a": WHOLE[:6], "b": WHOLE[:9], "c": changed(6, lambda _: said("It is 7."))}
+    files = {
+        "main": rewritten(WHOLE),
+        "a": WHOLE[:6],
+        "b": WHOLE[:9],
+        "c": changed(6, lambda _: assistant_line("It is 7.")),
+    }
     normalized, other = read(**files), read(**dict(reversed(files.items())))
     key = "trajectory_id"
     assert sorted(normalized.trajectories, key=lambda row: row[key]) == sorted(
@@ -191,4 +201,7 @@ def test_values_that_are_too_deep_are_no_reason_to_fail() -> None:
     for _ in range(600):
         deep = [deep]
     records = [*WHOLE[:2], {"type": "custom", "id": "d", "parentId": "r0", "customType": "x", "data": deep}]
-    assert len(read(main=[*records, *WHOLE[2:]], other=[*records, entry("z", "d", said("no"))]).trajectories) == 2
+    assert (
+        len(read(main=[*records, *WHOLE[2:]], other=[*records, entry("z", "d", assistant_line("no"))]).trajectories)
+        == 2
+    )

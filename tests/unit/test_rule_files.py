@@ -108,7 +108,7 @@ def refused(kind: type[Rules], content: dict[str, Any]) -> str:
     return ""
 
 
-def names_the_place(said: str, file: str, place: Place) -> bool:
+def names_the_place(sentence: str, file: str, place: Place) -> bool:
     """True where the file is said, and the rule by its id or name, or the key, so that it can be found."""
     entry: Any = CONTENTS[file]
     name = None
@@ -116,13 +116,15 @@ def names_the_place(said: str, file: str, place: Place) -> bool:
         entry = entry[part]
         if isinstance(entry, dict):
             name = entry.get("id", entry.get("name", name))
-    reported = f'"{name}"' in said or (name is None and str(place[0]) in said) or ".".join(map(str, place)) in said
-    return said.startswith(f"own/{file}: ") and reported
+    reported = (
+        f'"{name}"' in sentence or (name is None and str(place[0]) in sentence) or ".".join(map(str, place)) in sentence
+    )
+    return sentence.startswith(f"own/{file}: ") and reported
 
 
-def one_of_each_key(found: list[tuple[Place, str]]) -> list[tuple[Place, str]]:
+def one_of_each_key(leaves_found: list[tuple[Place, str]]) -> list[tuple[Place, str]]:
     """The last text of each key: what checks one entry of a list checks them all."""
-    return list({key_of(place): (place, value) for place, value in found}.values())
+    return list({key_of(place): (place, value) for place, value in leaves_found}.values())
 
 
 @pytest.mark.parametrize("file", sorted(KINDS))

@@ -104,7 +104,7 @@ def test_any_text_ends(text: str) -> None:
     assert all(1 <= entry.line <= text.count("\n") + 1 for entry in locateds)
 
 
-def said(kind: type[Rules], folder: Path, *changes: tuple[str, str]) -> str:
+def refusal(kind: type[Rules], folder: Path, *changes: tuple[str, str]) -> str:
     """What is said of a rule file with these texts changed."""
     text = (BUILT_IN / kind.FILE).read_text(encoding="utf-8")
     for old, new in changes:
@@ -124,15 +124,17 @@ def number(file: str, text: str) -> int:
 
 def test_a_fault_names_file_line_key_and_rule(tmp_path: Path) -> None:
     line = number("risk.toml", "event_type = 'state_write'")
-    text = said(RiskRules, tmp_path, ("event_type = 'state_write'", "event_type = 'state_wirte'"))
+    text = refusal(RiskRules, tmp_path, ("event_type = 'state_write'", "event_type = 'state_wirte'"))
     assert text.startswith(f'{tmp_path}/risk.toml: line {line}: signal.1.when: in "state_write_steps": in ')
 
 
 def test_a_key_that_is_missing_or_none_has_the_line_of_its_entry(tmp_path: Path) -> None:
     line = number("risk.toml", "[[signal]]")
-    assert f": line {line}: signal.0.field: " in said(RiskRules, tmp_path, ('field = "num_external_write_steps"\n', ""))
+    assert f": line {line}: signal.0.field: " in refusal(
+        RiskRules, tmp_path, ('field = "num_external_write_steps"\n', "")
+    )
     line = number("onset.toml", "top_k")
-    text = said(OnsetRules, tmp_path, ("top_k = 3", "top_q = 3\ntop_k = 3"))
+    text = refusal(OnsetRules, tmp_path, ("top_k = 3", "top_q = 3\ntop_k = 3"))
     assert f": line {line}: top_q: there is no such key" in text
 
 
@@ -140,13 +142,17 @@ def test_words_that_do_not_fit_each_other_have_both_lines(tmp_path: Path) -> Non
     medium, high = number("risk.toml", "medium_from ="), number("risk.toml", "high_from =")
     text = (BUILT_IN / "risk.toml").read_text(encoding="utf-8")
     wrong = text.split("medium_from = ")[1].split()[0]
-    assert f": lines {medium} and {high}: " in said(RiskRules, tmp_path, (f"medium_from = {wrong}", "medium_from = 99"))
+    assert f": lines {medium} and {high}: " in refusal(
+        RiskRules, tmp_path, (f"medium_from = {wrong}", "medium_from = 99")
+    )
     first = number("align.toml", 'id = "alias.read"')
     second = number("align.toml", 'id = "alias.write"')
-    actual_text = said(AlignRules, tmp_path, ('id = "alias.write"', 'id = "alias.read"'))
+    actual_text = refusal(AlignRules, tmp_path, ('id = "alias.write"', 'id = "alias.read"'))
     assert f": lines {first} and {second}: the file: " in actual_text and '"alias.read" is given twice' in actual_text
     line = number("taxonomy.toml", 'name = "premature_external_write"')
-    actual_text = said(Taxonomy, tmp_path, ('name = "premature_external_write"', 'name = "weak_evidence_commitment"'))
+    actual_text = refusal(
+        Taxonomy, tmp_path, ('name = "premature_external_write"', 'name = "weak_evidence_commitment"')
+    )
     assert f"and {line}: " in actual_text
 
 
@@ -168,7 +174,7 @@ def number_of(text: str, at: int) -> int:
 
 
 def test_a_misspelt_key_is_named_and_not_what_lacks_because_of_it(tmp_path: Path) -> None:
-    text = said(RiskRules, tmp_path, ("weight = 2.2", "weigth = 2.2"))
+    text = refusal(RiskRules, tmp_path, ("weight = 2.2", "weigth = 2.2"))
     line = number("risk.toml", "weight = 2.2")
     assert f"line {line}: " in text
     assert "weigth: " in text

@@ -68,7 +68,7 @@ def test_every_number_of_a_rule_file_has_a_range() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "said", "instead", "message"),
+    ("kind", "sentence", "instead", "message"),
     [
         (ReleaseRules, "test_share = 0.1", "test_share = 1.4", r"line \d+: test_share: .*less than or equal to 1"),
         (ReleaseRules, "share = 0.1   ", "share = -0.1   ", r"calibration.task_share: .*greater than or equal to 0"),
@@ -76,12 +76,12 @@ def test_every_number_of_a_rule_file_has_a_range() -> None:
     ],
 )
 def test_a_number_out_of_its_range_is_refused(
-    kind: type[Rules], said: str, instead: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    kind: type[Rules], sentence: str, instead: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text = (kind.FOLDER / kind.FILE).read_text()
-    place = text.index("[calibration]") if said.startswith("share") else 0
-    assert said in text[place:]
-    (tmp_path / kind.FILE).write_text(text[:place] + text[place:].replace(said, instead, 1))
+    place = text.index("[calibration]") if sentence.startswith("share") else 0
+    assert sentence in text[place:]
+    (tmp_path / kind.FILE).write_text(text[:place] + text[place:].replace(sentence, instead, 1))
     tomllib.loads((tmp_path / kind.FILE).read_text())
     monkeypatch.setenv("OPENCLAWBENCH_RULES", str(tmp_path))
     with pytest.raises(InvalidRules, match=message):

@@ -169,7 +169,7 @@ def test_a_taxonomy_has_every_subtype_and_candidate(tmp_path: Path, monkeypatch:
 
 
 @pytest.mark.parametrize(
-    ("key", "found"),
+    ("key", "expected"),
     [
         ("a", ["x"]),
         ("b.c", ["y", "z", "w"]),
@@ -180,6 +180,6 @@ def test_a_taxonomy_has_every_subtype_and_candidate(tmp_path: Path, monkeypatch:
         ("b.c.deeper", []),
     ],
 )
-def test_texts_of_a_key_are_found_at_any_depth(key: str, found: list[str]) -> None:
+def test_texts_of_a_key_are_found_at_any_depth(key: str, expected: list[str]) -> None:
     content: dict[str, Any] = {"a": "x", "b": [{"c": ["y", "z"]}, {"c": "w"}, {"e": 1}], "d": {"k": 3}}
-    assert list(texts_at(content, key)) == found
+    assert list(texts_at(content, key)) == expected

@@ -114,7 +114,7 @@ def test_figures_that_no_number_is_read_from_end_nothing(steps: list[dict[str, o
 
 
 @pytest.mark.parametrize(
-    ("told", "own"),
+    ("text", "own"),
     [
         ("王明刚刚在群里发了消息。", "我刚刚在群里发了消息。"),
         ("王明今天早上运行了测试，检查了文件。", "运行了测试，结果都在这里。"),
@@ -123,8 +123,8 @@ def test_figures_that_no_number_is_read_from_end_nothing(steps: list[dict[str, o
         ("王さんがグループにメッセージを送信しました。", "グループにメッセージを送信しました。"),
     ],
 )
-def test_what_another_one_did_is_no_claim_in_languages_whose_verbs_name_no_person(told: str, own: str) -> None:
-    assert strong(evidence(reply(told), user="What happened in the group?")) == set()
+def test_what_another_one_did_is_no_claim_in_languages_whose_verbs_name_no_person(text: str, own: str) -> None:
+    assert strong(evidence(reply(text), user="What happened in the group?")) == set()
     assert strong(evidence(reply(own), user="What happened in the group?")) == {"claimed_action_without_step"}
 
 

@@ -42,21 +42,21 @@ def read(tmp_path: Path) -> tuple[Intake, Any, dict[str, Row]]:
     return intake, result, outcomes
 
 
-def fates(found: Any) -> dict[str, tuple[str, str | None]]:
-    return {row["member"]: (row["disposition"], row["reason"]) for row in found.files if row["member"]}
+def fates(normalized: Any) -> dict[str, tuple[str, str | None]]:
+    return {row["member"]: (row["disposition"], row["reason"]) for row in normalized.files if row["member"]}
 
 
-def check_pointers(tmp_path: Path, intake: Intake, found: Any) -> int:
+def check_pointers(tmp_path: Path, intake: Intake, normalized: Any) -> int:
     """Each raw record of each step is the JSON text at its place: in the file where the session is bytes of it, else in
     the value of its row. The number of records."""
     entries = {(entry.path, entry.member): entry for some in intake.entries.values() for entry in some}
     records = 0
-    for trajectory in found.trajectories:
+    for trajectory in normalized.trajectories:
         path, member = trajectory["source_file"], trajectory["source_member"]
         entry = entries[path, member]
         content = bytes(entry_content(tmp_path / "raw", path, member, entry.base_offset, entry.length))
         complete_content = (tmp_path / "raw" / path).read_bytes()
-        for step in found.steps_of(trajectory):
+        for step in normalized.steps_of(trajectory):
             for raw in step["raw"]:
                 text = content[raw["offset"] : raw["offset"] + raw["length"]]
                 assert isinstance(json.loads(text), dict)

@@ -131,7 +131,7 @@ def test_what_a_live_agent_commits_later_is_read_by_the_next_run(tmp_path: Path)
     (tmp_path / "raw" / "m").mkdir(parents=True)
     data, path = DataFolder(tmp_path / "data"), tmp_path / "raw" / "m" / FILE_NAME
 
-    def said() -> list[str]:
+    def spoken_texts() -> list[str]:
         intake = take_in(data, tmp_path / "raw", None, save=True)
         normalized = Normalized()
         for shard in sorted(intake.entries):
@@ -144,16 +144,16 @@ def test_what_a_live_agent_commits_later_is_read_by_the_next_run(tmp_path: Path)
         agent.execute("PRAGMA wal_autocheckpoint=0")
         agent.execute("INSERT INTO transcript_events VALUES (?, ?, ?, ?)", reply("live", 1, "one"))
         before = path.stat().st_mtime_ns
-        assert said() == ["one"]
+        assert spoken_texts() == ["one"]
         agent.execute("INSERT INTO transcript_events VALUES (?, ?, ?, ?)", reply("live", 2, "two"))
-        assert said() == ["one", "two"]
+        assert spoken_texts() == ["one", "two"]
         header = row_of("next", 0, type="session", version=4, id="next")
         agent.execute("INSERT INTO transcript_events VALUES (?, ?, ?, ?)", header)
         agent.execute("INSERT INTO transcript_events VALUES (?, ?, ?, ?)", reply("next", 1, "three"))
-        assert said() == ["one", "three", "two"]
+        assert spoken_texts() == ["one", "three", "two"]
         assert path.stat().st_mtime_ns == before, "all of it was in the log"
         agent.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        assert said() == ["one", "three", "two"]
+        assert spoken_texts() == ["one", "three", "two"]
 
 
 def test_an_unchanged_store_is_not_copied_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -247,7 +247,7 @@ def test_a_session_whose_first_row_is_lost_is_named_with_the_reason(tmp_path: Pa
 
 
 @pytest.mark.parametrize(
-    ("statements", "found"),
+    ("statements", "layout"),
     [
         (["CREATE TABLE cookies (host TEXT)"], "found the tables cookies. "),
         ([], "found no table at all. "),
@@ -262,13 +262,13 @@ def test_a_session_whose_first_row_is_lost_is_named_with_the_reason(tmp_path: Pa
     ],
 )
 def test_another_layout_is_told_with_what_was_expected_and_found(
-    tmp_path: Path, statements: list[str], found: str
+    tmp_path: Path, statements: list[str], layout: str
 ) -> None:
     (row,) = files_of(tmp_path, *statements, "PRAGMA user_version=1")
     assert (row["disposition"], row["reason"]) == ("quarantined", "unknown_store")
     message = str(row["message"])
     assert "expected a table `transcript_events` with the columns session_id, seq, event_json, event_zstd" in message
-    assert "OpenClaw 2026.8 and 2026.9" in message and found in message
+    assert "OpenClaw 2026.8 and 2026.9" in message and layout in message
     assert "backup" not in message and "readable" not in message
 
 

@@ -32,17 +32,17 @@ def agent(*blocks: Row, stop: str = "stop", usd: float = 0.001, **more: Any) -> 
     } | more
 
 
-def text(said: str) -> Row:
-    return {"type": "text", "text": said}
+def text(words: str) -> Row:
+    return {"type": "text", "text": words}
 
 
 def tool(number: int, name: str = "exec", **arguments: Any) -> Row:
     return {"type": "toolCall", "id": f"c{number}", "name": name, "arguments": arguments or {"command": "ls"}}
 
 
-def came(number: int, said: str, error: bool = False, **details: Any) -> Row:
+def came(number: int, words: str, error: bool = False, **details: Any) -> Row:
     more = {"details": details} if details else {}
-    return {"role": "toolResult", "toolCallId": f"c{number}", "content": [text(said)], "isError": error} | more
+    return {"role": "toolResult", "toolCallId": f"c{number}", "content": [text(words)], "isError": error} | more
 
 
 def session(*messages: Row) -> bytes:
@@ -68,8 +68,8 @@ def summarized(content: bytes, path: str = "m/s.jsonl") -> Row:
     return row
 
 
-def picked(found: Row, *names: str) -> tuple[Any, ...]:
-    return tuple(found[name] for name in names)
+def picked(summary_row: Row, *names: str) -> tuple[Any, ...]:
+    return tuple(summary_row[name] for name in names)
 
 
 ERRORS = ("tool_errors", "calls_without_result", "first_error", "first_error_step")
@@ -132,10 +132,10 @@ def test_an_error_of_the_provider_counts_where_something_was_done_before_it() ->
     assert picked(row, "provider_errors", "first_error", "tool_errors") == (1, "terminated", 0)
 
 
-def polls(status: str, said: str, arguments: Row, count: int = 6) -> list[Row]:
+def polls(status: str, words: str, arguments: Row, count: int = 6) -> list[Row]:
     actual = []
     for number in range(count):
-        actual += [agent(tool(number, **arguments), stop="toolUse"), came(number, said, status=status)]
+        actual += [agent(tool(number, **arguments), stop="toolUse"), came(number, words, status=status)]
     return actual
 
 
