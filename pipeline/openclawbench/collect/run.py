@@ -286,7 +286,7 @@ class WorkerPool:
             if self.failed_in_a_row >= MAX_FAILED_IN_A_ROW:
                 raise CollectionStopped(
                     f"{self.failed_in_a_row} sessions in a row were ended by the infrastructure, the last with: "
-                    f"{row.error}. Nothing of them counts as failed. Mend it, and run the same command again."
+                    f"{row.error}. Nothing of them counts as failed. Correct the cause, and run the same command again."
                 )
 
 

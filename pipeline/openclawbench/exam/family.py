@@ -290,7 +290,7 @@ def load_families(folder: Path = FAMILIES) -> dict[str, Family]:
         name = f"{path.parent.name}/{path.stem}"
         families[name] = load_family(path)
         if families[name].class_ != path.parent.name:
-            raise InvalidFamily(f"{path}: its class is {families[name].class_}, and its folder another.")
+            raise InvalidFamily(f"{path}: its class is {families[name].class_}, but its folder has another name.")
     if not families:
         raise InvalidFamily(f"{folder}: there is no family here. A family is a file CLASS/NAME.toml.")
     return families

@@ -69,7 +69,7 @@ def run(
         return
     if not allow_network and not can_isolate():
         raise UsageError(
-            "this machine lets no process be cut off from the network (it needs Linux with user namespaces), so the "
+            "this machine cannot cut a process off from the network (it needs Linux with user namespaces), so the "
             "agents would have yours. Run it where that does no harm, and say --allow-network."
         )
     warn_before_first_run(collection, collection_plan, allow_network)
