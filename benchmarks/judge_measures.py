@@ -40,7 +40,7 @@ class Reader:
     digest = "bench"
 
     def read(self, question: Question, finish: str, text: str) -> AnswerCheck:
-        """Its verdict; a complaint where there is none."""
+        """Its verdict, or a complaint if it gives none."""
         verdict = json.loads(text).get("verdict")
         return AnswerCheck(None, str(verdict)) if verdict else AnswerCheck(AnswerProblem("schema", "verdict"), "schema")
 

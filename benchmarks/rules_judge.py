@@ -88,7 +88,7 @@ def plan_of(path: Path) -> list[Made]:
 
 
 def masters(release: Path) -> Iterator[Master]:
-    """Every released record. UsageError where there is none."""
+    """Every released record. UsageError if the release has no record."""
     files = sorted(release.glob(MASTER))
     if not files:
         raise UsageError(f"{release}: holds no {MASTER}. Build a release first: openclawbench demo.")

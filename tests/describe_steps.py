@@ -55,13 +55,13 @@ def reply(text: str, **more: Any) -> dict[str, Any]:
 
 def steps(*given: dict[str, Any]) -> pl.LazyFrame:
     """Steps of one trajectory, each in an agent message of its own unless told."""
-    rows = [DEFAULTS | {"step_id": place, "message_index": place} | one for place, one in enumerate(given, start=1)]
+    rows = [DEFAULTS | {"step_id": place, "message_index": place} | entry for place, entry in enumerate(given, start=1)]
     return from_records(rows, Step).lazy()
 
 
 def apart(*given: dict[str, Any]) -> list[dict[str, Any]]:
     """Descriptors of steps that are each a trajectory of their own; one run for a whole table of cases."""
-    return described(*(one | {"trajectory_id": f"t{place:04}"} for place, one in enumerate(given)))
+    return described(*(entry | {"trajectory_id": f"t{place:04}"} for place, entry in enumerate(given)))
 
 
 def described(*given: dict[str, Any]) -> list[dict[str, Any]]:

@@ -52,55 +52,57 @@ class Normalized:
 def raw_row(content: bytes, path: str = "m/s.jsonl", **more: Any) -> Row:
     """A raw file as the intake hands it on."""
     blank = dict.fromkeys(SourceFile.model_fields)
-    found = identify(content[0] if isinstance(content, list) else content)
-    blank |= {"adapter": found.source.name if found.source else None, "identity": found.identity}
+    file_format = identify(content[0] if isinstance(content, list) else content)
+    blank |= {"adapter": file_format.source.name if file_format.source else None, "identity": file_format.identity}
     return blank | {"source_model": "m", "path": path, "base_line": 1, "base_offset": 0, "content": content} | more
 
 
 def read(content: bytes, path: str = "m/s.jsonl") -> SessionFile:
     """One file read by its adapter; the accounting has to hold."""
     is_clean = next(are_clean_utf8(bytes_column("content", [content, b""])))
-    one = read_file(raw_row(content, path, is_clean_utf8=is_clean), RULES)
-    assert (one.session is None) == (one.disposition != "trajectory")
-    if one.session is not None:
-        assert one.records_in == sum(one.session.record_counts.values()), dict(one.session.record_counts)
+    session_file = read_file(raw_row(content, path, is_clean_utf8=is_clean), RULES)
+    assert (session_file.session is None) == (session_file.disposition != "trajectory")
+    if session_file.session is not None:
+        assert session_file.records_in == sum(session_file.session.record_counts.values()), dict(
+            session_file.session.record_counts
+        )
     else:
-        assert one.reason
-        assert one.message
-    return one
+        assert session_file.reason
+        assert session_file.message
+    return session_file
 
 
 def normalized_rows(rows: list[Row]) -> Normalized:
     """Rows as one shard."""
-    found = Normalized()
+    normalized = Normalized()
     none = from_records([], RunManifestRow).lazy()
-    found.add(normalize(from_records(rows, SourceFile).lazy(), none, RULES))
-    return found
+    normalized.add(normalize(from_records(rows, SourceFile).lazy(), none, RULES))
+    return normalized
 
 
 def normalized_folder(raw: Path, data: Path) -> tuple[Intake, Normalized]:
     """Every file below a raw folder, by the real scan."""
     intake = take_in(DataFolder(data), raw, None, save=False)
-    found = Normalized()
+    normalized = Normalized()
     for shard in sorted(intake.entries):
-        found.add(normalize(intake.read(SourceFile, shard), intake.read(RunManifestRow, shard), RULES))
-    return intake, found
+        normalized.add(normalize(intake.read(SourceFile, shard), intake.read(RunManifestRow, shard), RULES))
+    return intake, normalized
 
 
-def check_accounting(found: Normalized, entries: int) -> None:
+def check_accounting(normalized: Normalized, entries: int) -> None:
     """Each file and each record is somewhere, and what is not used has a reason that a person can read."""
-    fate = Counter(row["disposition"] for row in found.files)
+    fate = Counter(row["disposition"] for row in normalized.files)
     assert set(fate) <= set(DISPOSITIONS)
     assert fate.total() == entries
     sessions_in = entries - fate["sidecar"]
     assert sessions_in == fate["trajectory"] + fate["copy"] + fate["quarantined"]
-    assert fate["trajectory"] == len(found.trajectories)
-    names = [(row["source_model"], row["trajectory_id"]) for row in found.trajectories]
+    assert fate["trajectory"] == len(normalized.trajectories)
+    names = [(row["source_model"], row["trajectory_id"]) for row in normalized.trajectories]
     assert len(names) == len(set(names))
-    for row in found.files:
-        assert row["records_in"] == sum(one["count"] for one in row["record_counts"]), row["path"]
+    for row in normalized.files:
+        assert row["records_in"] == sum(record_count["count"] for record_count in row["record_counts"]), row["path"]
         assert (row["disposition"] == "trajectory") == (row["reason"] is None), row["path"]
         assert row["reason"] is None or row["message"].strip(), row["path"]
-    steps = Counter((row["source_model"], row["trajectory_id"]) for row in found.steps)
-    for row in found.trajectories:
+    steps = Counter((row["source_model"], row["trajectory_id"]) for row in normalized.steps)
+    for row in normalized.trajectories:
         assert row["num_steps"] == steps[row["source_model"], row["trajectory_id"]]

@@ -1,4 +1,4 @@
-"""The map of the house: every stage of the pipeline, in order, on one screen.
+"""The map of the pipeline: every stage, in order, on one screen.
 
 A stage is a function of tables. Its signature declares which tables it reads and writes and which rules it needs.
 On the right: the table or section of the paper that defines it.
@@ -83,6 +83,7 @@ VERBS: dict[str, Stage] = {
     "merge": merge,
     "release": search_text,
 }
+JUDGING_VERBS = ("stage-a", "stage-b1", "stage-b2", "stage-c", "annotate")  # commands that a second pass has too
 
 
 def stages_up_to(verb: str, second_pass: bool = False) -> list[Stage]:

@@ -51,13 +51,13 @@ def test_a_script_says_what_bfcl_accepts_or_not(answers: str, calls: list[Any]) 
 
 
 def test_a_multi_turn_script_makes_the_calls_that_bfcl_writes_as_python() -> None:
-    found = found_task(
+    task = found_task(
         "multi_turn_base_0",
         turns=[[{"role": "user", "content": "Add."}], [{"role": "user", "content": "Again."}]],
         simulator={"initial_config": {}, "involved_classes": ["Adder"], "long_context": False},
         answer=[["add(1, b=2)", "add(a=-3, b='x')"], []],
     )
-    script = planned_task(found, "right").script
+    script = planned_task(task, "right").script
     assert script is not None
     assert [step.calls or step.text for step in script.steps] == [
         [("b__add", {"a": 1, "b": 2})],
@@ -68,10 +68,10 @@ def test_a_multi_turn_script_makes_the_calls_that_bfcl_writes_as_python() -> Non
 
 
 def test_where_no_call_is_right_any_call_is_wrong() -> None:
-    found = found_task("irrelevance_0")
-    del found["answer"]
+    task = found_task("irrelevance_0")
+    del task["answer"]
     function = FUNCTION | {"parameters": {"type": "object", "properties": {"a": {}}, "required": ["a"]}}
-    right, wrong = (planned_task(found | {"functions": [function]}, which).script for which in ("right", "wrong"))
+    right, wrong = (planned_task(task | {"functions": [function]}, which).script for which in ("right", "wrong"))
     assert right is not None and wrong is not None
     assert right.steps[0].calls == []
     assert wrong.steps[0].calls == [("b__add", {"a": 1})]
@@ -106,7 +106,7 @@ def test_a_session_is_planned_anew_where_the_agent_could_do_otherwise() -> None:
 
 
 @pytest.mark.parametrize(
-    ("changed", "said"),
+    ("changed", "sentence"),
     [
         ({"name": "a/b"}, "names a folder"),
         ({"base_url": "localhost:8000"}, "is neither scripted nor an address"),
@@ -116,9 +116,9 @@ def test_a_session_is_planned_anew_where_the_agent_could_do_otherwise() -> None:
         ({"api_key": "sk-123"}, "Extra inputs are not permitted"),
     ],
 )
-def test_a_wrong_source_model_is_named(changed: dict[str, Any], said: str) -> None:
+def test_a_wrong_source_model_is_named(changed: dict[str, Any], sentence: str) -> None:
     entry = {"name": "m", "base_url": "scripted", "model": "x"} | changed
-    with pytest.raises(UsageError, match=said) as raised:
+    with pytest.raises(UsageError, match=sentence) as raised:
         source_models([entry], "models.toml")
     assert str(raised.value).startswith("models.toml: source model 1: ")
     assert "sk-123" not in str(raised.value)

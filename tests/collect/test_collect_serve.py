@@ -33,21 +33,21 @@ def talk(state: Path, *calls: tuple[str, dict[str, Any]], turn: int = 0) -> tupl
         async with stdio_client(server) as (read, write), ClientSession(read, write) as session:
             await session.initialize()
             tools = await session.list_tools()
-            said = []
+            stated = []
             for name, given in calls:
                 result = await session.call_tool(name, given)
-                said.append((result.content[0].text, result.is_error))
-            return [tool.name for tool in tools.tools], said
+                stated.append((result.content[0].text, result.is_error))
+            return [tool.name for tool in tools.tools], stated
 
     return asyncio.run(asyncio.wait_for(spoken(), 60))
 
 
 def test_a_single_turn_function_answers_with_a_receipt(tmp_path: Path, bfcl_python: Path) -> None:
     state = state_of(tmp_path, bfcl_python)
-    tools, said = talk(state, ("add", {"a": 1, "b": "2"}), ("divide", {}))
+    tools, stated = talk(state, ("add", {"a": 1, "b": "2"}), ("divide", {}))
     assert tools == ["add"]
-    assert json.loads(said[0][0])["status"] == "ok"
-    assert said[1] == ("divide is not a function of this task", True)
+    assert json.loads(stated[0][0])["status"] == "ok"
+    assert stated[1] == ("divide is not a function of this task", True)
     assert json.loads((state / "calls.jsonl").read_text()) == {
         "turn": 0,
         "name": "add",

@@ -111,7 +111,7 @@ def test_own_tools_run_walled_in_and_do_not_count_for_the_score(collecting: Coll
     assert (record["mode"], record["trace_summary"]["end"]) == ("own_tools", "completed")
     steps = record["steps"]
     assert [step["tool_name_raw"] for step in steps[:3]] == ["exec", "write", "b__calculate_triangle_area"]
-    said = steps[0]["reflection_text"]
-    assert "ENDPOINT_URL=http://127.0.0.1:" in said and "SOME_API_KEY" not in said
+    reflection_text = steps[0]["reflection_text"]
+    assert "ENDPOINT_URL=http://127.0.0.1:" in reflection_text and "SOME_API_KEY" not in reflection_text
     if sys.platform == "linux":
-        assert record["collection"]["network"] == "endpoint" and "no network" in said
+        assert record["collection"]["network"] == "endpoint" and "no network" in reflection_text

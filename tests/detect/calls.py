@@ -12,12 +12,12 @@ from openclawbench.errors import OpenClawBenchError
 
 def call(*arguments: str | Path, env: Mapping[str, str] | None = None) -> Ended:
     """Run `openclawbench ARGUMENTS`. An error that the program does not mean to show is raised."""
-    found = CliRunner().invoke(app, [*map(str, arguments)], env=dict(env or {}))
-    if isinstance(found.exception, OpenClawBenchError):
-        return Ended(found.exception.exit_status, found.stdout_bytes, f"{found.stderr}error: {found.exception}\n")
-    if found.exception is not None and not isinstance(found.exception, SystemExit):
-        raise found.exception
-    return Ended(found.exit_code, found.stdout_bytes, found.stderr)
+    ended = CliRunner().invoke(app, [*map(str, arguments)], env=dict(env or {}))
+    if isinstance(ended.exception, OpenClawBenchError):
+        return Ended(ended.exception.exit_status, ended.stdout_bytes, f"{ended.stderr}error: {ended.exception}\n")
+    if ended.exception is not None and not isinstance(ended.exception, SystemExit):
+        raise ended.exception
+    return Ended(ended.exit_code, ended.stdout_bytes, ended.stderr)
 
 
 def files(folder: Path) -> dict[str, bytes]:

@@ -18,5 +18,5 @@ def endpoint() -> "Iterator[Endpoint]":
     """An endpoint that answers as a detector, in a process of its own."""
     from asking import endpoint_process
 
-    with endpoint_process("detector_endpoint.py") as found:
-        yield found
+    with endpoint_process("detector_endpoint.py") as result:
+        yield result

@@ -40,12 +40,12 @@ def of_matrix(matrix: list[list[int]]) -> tuple[LabelSet, PredictionsFile]:
         for _ in range(count)
     ]
     items = [item(number, label) for number, (label, _) in enumerate(pairs)]
-    predicted = [prediction(one.key, label=said) for one, (_, said) in zip(items, pairs, strict=True)]
+    predicted = [prediction(labelled.key, label=pair) for labelled, (_, pair) in zip(items, pairs, strict=True)]
     return label_set(items), predictions_file(predicted)
 
 
 def label_set(items: list[LabelledTrajectory]) -> LabelSet:
-    return LabelSet(Path("release"), LabelSelection("accepted"), sorted(items, key=lambda one: one.key), {})
+    return LabelSet(Path("release"), LabelSelection("accepted"), sorted(items, key=lambda labelled: labelled.key), {})
 
 
 def predictions_file(rows: list[Any], name: str = "made") -> PredictionsFile:

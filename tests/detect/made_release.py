@@ -76,8 +76,8 @@ def made_release(
     both: Sequence[str] | None = None,
 ) -> Path:
     """Write a release. `human`: rows of human_audited.parquet; `both`: ids of which two passes are sure."""
-    for model in sorted({one["source_model"] for one in sessions}):
-        records = [master(one, judge) for one in sessions if one["source_model"] == model]
+    for model in sorted({recording["source_model"] for recording in sessions}):
+        records = [master(recording, judge) for recording in sessions if recording["source_model"] == model]
         folder = root / "fulltax_prod_v1" / model
         folder.mkdir(parents=True)
         from_records(records, Master).write_parquet(folder / "master_table_all-00000-of-00001.parquet")
@@ -85,7 +85,7 @@ def made_release(
     for folder_name in CUTS.values():
         (root / folder_name).mkdir(exist_ok=True)
         for side in SIDES:
-            rows = [{name: one[name] for name in columns} for one in sessions if one["side"] == side]
+            rows = [{name: recording[name] for name in columns} for recording in sessions if recording["side"] == side]
             frame = pl.DataFrame(
                 rows, schema=dict.fromkeys(columns[:4], pl.String) | dict.fromkeys(columns[4:], pl.Boolean)
             )
@@ -96,18 +96,18 @@ def made_release(
                 )
     if human:
         pl.DataFrame(human).write_parquet(root / "human_audited.parquet")
-    digest = hashlib.sha256(repr(sorted(one["trajectory_id"] for one in sessions)).encode()).hexdigest()
+    digest = hashlib.sha256(repr(sorted(recording["trajectory_id"] for recording in sessions)).encode()).hexdigest()
     (root / "CHECKSUMS.sha256").write_text(f"{digest}  everything\n")
     return root
 
 
-def master(one: dict[str, Any], judge: str) -> dict[str, Any]:
+def master(case: dict[str, Any], judge: str) -> dict[str, Any]:
     """A whole record; what a session does not say is null, nothing, 0 or empty."""
-    given = {name: value for name, value in one.items() if name in Master.model_fields}
-    return whole(Master, {"provenance": {"judge": judge}} | given)
+    given = {name: value for name, value in case.items() if name in Master.model_fields}
+    return complete_record(Master, {"provenance": {"judge": judge}} | given)
 
 
-def whole(record: type[BaseModel], given: dict[str, Any]) -> dict[str, Any]:
+def complete_record(record: type[BaseModel], given: dict[str, Any]) -> dict[str, Any]:
     """A record with a value for each field."""
     return {name: value_of(field.annotation, given.get(name)) for name, field in record.model_fields.items()}
 
@@ -115,17 +115,17 @@ def whole(record: type[BaseModel], given: dict[str, Any]) -> dict[str, Any]:
 def value_of(kind: Any, given: Any) -> Any:
     """What is given, with every field if it is a record; else what stands for absent."""
     if isinstance(kind, type) and issubclass(kind, BaseModel):
-        return whole(kind, given or {})
+        return complete_record(kind, given or {})
     if given is not None or type(None) in get_args(kind):
         return given
     return [] if get_origin(kind) is list else kind() if kind in (bool, int, float, str) else get_args(kind)[0]
 
 
-def verdict(one: dict[str, Any], label: str | None) -> dict[str, Any]:
+def verdict(case: dict[str, Any], label: str | None) -> dict[str, Any]:
     """A row of human_audited.parquet: what people say of a session; null for a verdict that is not settled."""
     return {
-        "source_model": one["source_model"],
-        "trajectory_id": one["trajectory_id"],
+        "source_model": case["source_model"],
+        "trajectory_id": case["trajectory_id"],
         "human_anomaly_label": None if label is None else label != NORMAL,
         "human_subtype": None if label in (None, NORMAL) else label,
         "human_onset": None if label in (None, NORMAL) else 1,

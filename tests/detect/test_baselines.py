@@ -19,7 +19,7 @@ GAP, WEAK = LABELS[1], LABELS[3]
 TEST = LabelSelection()
 
 
-def told(
+def predict(
     name: str, root: Path, choice: LabelSelection = TEST, fit: str | None = None
 ) -> tuple[LabelSet, list[Prediction], Any]:
     return run_baseline(name, root, choice, RULES, fit)
@@ -42,7 +42,7 @@ def release(tmp_path: Path) -> Path:
 
 
 def test_majority_says_the_most_frequent_label_with_the_shares(release: Path) -> None:
-    labels, rows, provenance = told("majority", release)
+    labels, rows, provenance = predict("majority", release)
     assert len(rows) == len(labels.items) == 20
     assert {row.label for row in rows} == {NORMAL}
     train = Counter(WEAK if n % 4 == 0 else GAP if n % 10 == 1 else NORMAL for n in range(40))
@@ -58,10 +58,10 @@ def test_prior_draws_by_the_shares_and_the_same_each_time(tmp_path: Path) -> Non
     sessions = [session(n, WEAK if n % 4 == 0 else NORMAL, side="train") for n in range(40)]
     sessions += [session(n, side="test") for n in range(1000, 2000)]
     root = made_release(tmp_path / "release", sessions)
-    _, rows, provenance = told("prior", root)
+    _, rows, provenance = predict("prior", root)
     drawn = Counter(row.label for row in rows)
     assert set(drawn) == {NORMAL, WEAK} and 200 < drawn[WEAK] < 300
-    assert told("prior", root)[1] == rows
+    assert predict("prior", root)[1] == rows
     assert provenance["parameters"] == {"seed": RULES.baseline.seed}
 
 
@@ -72,22 +72,22 @@ def test_the_memoriser_knows_tasks_and_nothing_else(tmp_path: Path) -> None:
     test = [session(40, NORMAL, task="known", words="anything"), session(41, WEAK, task="unknown")]
     no_task = session(42, WEAK)
     no_task["task_id"] = None
-    _, rows, _ = told("memoriser", made_release(tmp_path / "release", [*train, *test, no_task]))
-    found = by_id(rows)
-    assert found["t00040"].label == WEAK  # the label of the task, not of the trajectory
-    assert found["t00041"].label == found["t00042"].label == NORMAL
-    assert found["t00041"].probabilities == found["t00042"].probabilities
+    _, rows, _ = predict("memoriser", made_release(tmp_path / "release", [*train, *test, no_task]))
+    predictions = by_id(rows)
+    assert predictions["t00040"].label == WEAK  # the label of the task, not of the trajectory
+    assert predictions["t00041"].label == predictions["t00042"].label == NORMAL
+    assert predictions["t00041"].probabilities == predictions["t00042"].probabilities
 
 
 def test_a_bag_of_words_learns_words(release: Path) -> None:
-    labels, rows, provenance = told("bow", release)
+    labels, rows, provenance = predict("bow", release)
     assert {row.label for row in rows} == {NORMAL, WEAK, GAP}
     truth = {item.key: item.label for item in labels.items}
     assert all(row.label == truth[row.source_model, row.trajectory_id] for row in rows)
     for row in rows:
         assert row.probabilities is not None
         assert sum(row.probabilities.model_dump().values()) == pytest.approx(1, abs=1e-5)
-    assert told("bow", release)[1] == rows
+    assert predict("bow", release)[1] == rows
     assert provenance["parameters"]["words_at_least"] == RULES.baseline.words_at_least
 
 
@@ -100,7 +100,7 @@ def test_descriptors_learn_flags_and_read_no_text(tmp_path: Path) -> None:
         )
         made["steps"][0]["auto_flags"] = ["hedge"] if label == WEAK else []
         sessions.append(made)
-    labels, rows, _ = told("descriptors", made_release(tmp_path / "release", sessions))
+    labels, rows, _ = predict("descriptors", made_release(tmp_path / "release", sessions))
     truth = {item.key: item.label for item in labels.items}
     assert all(row.label == truth[row.source_model, row.trajectory_id] for row in rows)
     counted = features(sessions[1])
@@ -116,10 +116,10 @@ def test_the_rules_judge_labels_from_evidence_and_needs_no_train_side(tmp_path: 
         reply("The site has been deployed."),
     )
     told_so = session(2, NORMAL) | deployed.model_dump(exclude={"source_model", "trajectory_id"})
-    _, rows, provenance = told("rules", made_release(tmp_path / "release", [session(1, WEAK), told_so]))
-    found = by_id(rows)
-    assert (found["t00001"].label, found["t00001"].parse) == (NORMAL, "ok")
-    ignored = found["t00002"]
+    _, rows, provenance = predict("rules", made_release(tmp_path / "release", [session(1, WEAK), told_so]))
+    predictions = by_id(rows)
+    assert (predictions["t00001"].label, predictions["t00001"].parse) == (NORMAL, "ok")
+    ignored = predictions["t00002"]
     assert (ignored.label, ignored.onset) == ("error_ignored_escalation", 2)
     assert ignored.span is not None and ignored.span.model_dump() == {"start_step": 2, "end_step": 3}
     assert provenance["trained_on"] is None and provenance["model"].startswith("rules-")
@@ -136,27 +136,27 @@ def test_a_held_out_model_is_never_fitted_to(name: str, tmp_path: Path) -> None:
         side = "train" if number % 4 else "test"
         sessions.append(session(number, label, side=side, model=model, words=words, task=f"o{number}"))
     root = made_release(tmp_path / "release", sessions)
-    labels, rows, provenance = told(name, root, LabelSelection(cut="hold-one-out"))
+    labels, rows, provenance = predict(name, root, LabelSelection(cut="hold-one-out"))
     assert len(rows) == 90 == len(labels.items)
     for row in rows:
         if row.source_model == "m1":
             assert row.label != GAP
     if name == "bow":
         assert provenance["trained_on"]["rows"] == 180  # each trajectory in two of three folds
-        one = told(name, root, LabelSelection(cut="m2"))[1]
-        assert one == [row for row in rows if row.source_model == "m2"]
+        entry = predict(name, root, LabelSelection(cut="m2"))[1]
+        assert entry == [row for row in rows if row.source_model == "m2"]
 
 
 def test_the_calibration_pool_is_never_fitted_to(tmp_path: Path) -> None:
     sessions = [session(n, WEAK, side="train", in_calibration_pool=True) for n in range(20)]
     sessions += [session(n, NORMAL, side="train") for n in range(30, 40)] + [session(50)]
-    _, rows, provenance = told("majority", made_release(tmp_path / "release", sessions))
+    _, rows, provenance = predict("majority", made_release(tmp_path / "release", sessions))
     assert rows[0].label == NORMAL and provenance["trained_on"]["rows"] == 10
 
 
 def test_trajectories_without_steps_are_left_out_and_counted(tmp_path: Path) -> None:
     sessions = [session(1, side="train"), session(50), session(51, scoreable=False)]
-    labels, rows, _ = told("majority", made_release(tmp_path / "release", sessions))
+    labels, rows, _ = predict("majority", made_release(tmp_path / "release", sessions))
     assert len(rows) == 1 and labels.left_out == {"not_scoreable": 1}
 
 
@@ -167,20 +167,20 @@ def test_the_human_pool_is_predicted_by_what_is_fitted_elsewhere_and_not_to_its_
     verdicts = [verdict(reviewed[0], WEAK), verdict(reviewed[1], NORMAL), verdict(reviewed[2], None)]
     root = made_release(tmp_path / "release", [*reviewed, *train], human=verdicts)
     with pytest.raises(UsageError, match="--fit POOL"):
-        told("majority", root, LabelSelection("human"))
-    labels, rows, provenance = told("majority", root, LabelSelection("human"), "accepted")
+        predict("majority", root, LabelSelection("human"))
+    labels, rows, provenance = predict("majority", root, LabelSelection("human"), "accepted")
     assert [item.label for item in labels.items] == [WEAK, NORMAL] and labels.left_out == {"no_settled_verdict": 1}
     assert labels.judges == ["human"] and labels.choice.side == "all"
     assert {row.label for row in rows} == {GAP}
     assert provenance["trained_on"]["rows"] == 14  # of tasks t2 and t3, without a settled verdict, and free
-    assert told("rules", root, LabelSelection("human"))[1]
+    assert predict("rules", root, LabelSelection("human"))[1]
 
 
 def test_both_high_is_a_pool_with_sides(tmp_path: Path) -> None:
     sessions = [session(n, WEAK if n % 2 else NORMAL, side="train" if n < 10 else "test") for n in range(20)]
     both = ["t00001", "t00003", "t00004", "t00011", "t00012"]
     root = made_release(tmp_path / "release", sessions, both=both)
-    labels, _, provenance = told("majority", root, LabelSelection("both-high"))
+    labels, _, provenance = predict("majority", root, LabelSelection("both-high"))
     assert [item.key[1] for item in labels.items] == ["t00012", "t00011"]
     assert provenance["trained_on"]["rows"] == 3 and provenance["pool"] == "both-high"
 
@@ -189,15 +189,15 @@ def test_a_side_with_a_single_label_gives_that_label(tmp_path: Path) -> None:
     sessions = [session(n, side="train") for n in range(5)] + [session(9, WEAK)]
     root = made_release(tmp_path / "release", sessions)
     for name in ("bow", "descriptors"):
-        (row,) = told(name, root)[1]
+        (row,) = predict(name, root)[1]
         assert row.label == NORMAL
 
 
 def test_a_train_side_too_small_for_words_says_what_to_do(tmp_path: Path) -> None:
     sessions = [session(1, side="train", words="a"), session(2, WEAK, side="train", words="b"), session(9)]
-    for one in sessions:
-        one["steps"], one["user_turns"] = (
-            [{**step, "reflection_text": None, "action_text": "x"} for step in one["steps"]],
+    for recording in sessions:
+        recording["steps"], recording["user_turns"] = (
+            [{**step, "reflection_text": None, "action_text": "x"} for step in recording["steps"]],
             [],
         )
     root = made_release(tmp_path / "release", sessions)
@@ -210,9 +210,9 @@ def test_an_empty_side_and_an_unknown_baseline_say_what_there_is(tmp_path: Path)
     baseline = session(1, quality_tier="baseline_accepted", label_status="baseline")
     root = made_release(tmp_path / "release", [baseline], judge="rules")
     with pytest.raises(UsageError, match="--pool baseline takes them"):
-        told("majority", root)
+        predict("majority", root)
     with pytest.raises(UsageError, match="train side of the default cut holds no trajectory"):
-        told("majority", root, LabelSelection("baseline"))
+        predict("majority", root, LabelSelection("baseline"))
     with pytest.raises(UsageError, match="Use one of: majority"):
-        told("best", root)
-    assert told("rules", root, LabelSelection("baseline"))[0].is_baseline
+        predict("best", root)
+    assert predict("rules", root, LabelSelection("baseline"))[0].is_baseline

@@ -50,8 +50,8 @@ def written(path: Path, rows: list[Any]) -> Path:
 def scored(release: Path, *arguments: str | Path) -> list[dict[str, Any]]:
     ended = call("detect", "score", *arguments, "--release", release, "--json")
     assert ended.status == 0, ended.err
-    found: list[dict[str, Any]] = ended.json["detectors"]
-    return found
+    rows: list[dict[str, Any]] = ended.json["detectors"]
+    return rows
 
 
 def f1(card: dict[str, Any], convention: str = "wrong") -> float | None:
@@ -175,16 +175,16 @@ def test_a_file_named_twice_or_missing_and_files_of_different_labels_are_refused
     data = tmp_path / "data"
     for cut in ("default", "m1"):
         assert call("detect", "baseline", "majority", "--release", release, "--data", data, "--cut", cut).status == 0
-    one, other = sorted((data / "detect" / "predictions").glob("*.jsonl"))
-    twice = call("detect", "score", one, one, "--release", release)
+    entry, other = sorted((data / "detect" / "predictions").glob("*.jsonl"))
+    twice = call("detect", "score", entry, entry, "--release", release)
     assert twice.status == 2 and "is named 2 times" in twice.err
-    mixed = call("detect", "score", one, other, "--release", release)
+    mixed = call("detect", "score", entry, other, "--release", release)
     assert mixed.status == 2 and "Name --pool, --cut and --side" in mixed.err
     assert (
         call(
             "detect",
             "score",
-            one,
+            entry,
             other,
             "--release",
             release,
@@ -215,15 +215,17 @@ def test_a_corpus_with_the_confusion_of_t43_gives_its_metrics(tmp_path: Path) ->
     """The whole way: records of a release, a predictions file, the command."""
     sessions, rows, number = [], [], 0
     for label, counts in zip(LABELS, T43, strict=True):
-        for said, count in zip(LABELS, counts, strict=True):
+        for stated_label, count in zip(LABELS, counts, strict=True):
             for _ in range(count):
-                one = session(number, label, task=f"task{number // 3}", steps=1)
-                sessions.append(one)
-                rows.append({name: one[name] for name in ("source_model", "trajectory_id")} | {"label": said})
+                recording = session(number, label, task=f"task{number // 3}", steps=1)
+                sessions.append(recording)
+                rows.append(
+                    {name: recording[name] for name in ("source_model", "trajectory_id")} | {"label": stated_label}
+                )
                 number += 1
     root = made_release(tmp_path / "release", sessions)
     (card,) = scored(root, written(tmp_path / "p.jsonl", rows))
-    measured = {name: found["value"] for name, found in card["conventions"]["wrong"]["measures"].items()}
+    measured = {name: measure["value"] for name, measure in card["conventions"]["wrong"]["measures"].items()}
     assert (card["trajectories"], card["anomalous"]) == (2646, 391)
     assert [row[:6] for row in card["confusion"]] == T43
     shown = ("precision", "recall", "f1", "macro_f1", "predicted_share")
@@ -319,11 +321,15 @@ def test_each_model_is_held_out_in_one_command(release: Path, tmp_path: Path) ->
 def reviewed(tmp_path: Path) -> tuple[Path, Path]:
     """A release in which people call half of the silver anomalies normal, and a detector that agrees with people."""
     sessions = [session(n, WEAK if n % 2 else NORMAL, task=f"o{n}") for n in range(200)]
-    says = {one["trajectory_id"]: WEAK if n % 4 == 1 else NORMAL for n, one in enumerate(sessions)}
-    verdicts = [verdict(one, says[one["trajectory_id"]]) for one in sessions[:100]] + [verdict(sessions[150], None)]
+    says = {recording["trajectory_id"]: WEAK if n % 4 == 1 else NORMAL for n, recording in enumerate(sessions)}
+    verdicts = [verdict(recording, says[recording["trajectory_id"]]) for recording in sessions[:100]] + [
+        verdict(sessions[150], None)
+    ]
     root = made_release(tmp_path / "release", sessions, human=verdicts)
     keys = ("source_model", "trajectory_id")
-    rows = [{name: one[name] for name in keys} | {"label": says[one["trajectory_id"]]} for one in sessions]
+    rows = [
+        {name: recording[name] for name in keys} | {"label": says[recording["trajectory_id"]]} for recording in sessions
+    ]
     return root, written(tmp_path / "p.jsonl", rows)
 
 
@@ -378,9 +384,9 @@ def test_labels_of_the_rules_judge_come_with_a_warning(tmp_path: Path) -> None:
 def test_the_prompt_is_printed_alone_and_with_a_trajectory(release: Path) -> None:
     alone = call("detect", "prompt")
     assert alone.status == 0 and "| ∘ | normal |" in alone.text
-    found = call("detect", "prompt", "t00031", "--release", release, "--protocol", "json")
-    assert found.status == 0 and "ask 31" in found.text and "END TRAJECTORY" in found.text
-    assert "0 of" in found.err and "left out" in found.err
+    ended = call("detect", "prompt", "t00031", "--release", release, "--protocol", "json")
+    assert ended.status == 0 and "ask 31" in ended.text and "END TRAJECTORY" in ended.text
+    assert "0 of" in ended.err and "left out" in ended.err
     several = call("detect", "prompt", "t0003", "--release", release)
     assert several.status == 2 and "is one of m1/t00030" in several.err
     none = call("detect", "prompt", "x", "--release", release)
@@ -445,7 +451,10 @@ def test_reviewed_trajectories_are_predicted_beside_the_test_side(tmp_path: Path
     assert ended.status == 0, ended.err
     (card,) = ended.json["detectors"]
     predicted = {json.loads(line)["trajectory_id"] for line in out.read_text().splitlines()}
-    assert predicted == {one["trajectory_id"] for one in sessions if one["side"] == "test"} | {"t00100", "t00101"}
+    assert predicted == {recording["trajectory_id"] for recording in sessions if recording["side"] == "test"} | {
+        "t00100",
+        "t00101",
+    }
     assert (card["trajectories"], card["compared"]["reviewed"]) == (20, 2)
     assert card["compared"]["not_compared"] == {} and card["provenance"]["rows"] == 22
     assert card["corrected"]["verdicts"] == card["human"]["compared"] == 3
@@ -493,7 +502,9 @@ def test_a_table_says_what_it_was_made_from_and_how_many_are_right(tmp_path: Pat
         session(n, WEAK if n % 2 else NORMAL, task=f"o{n}", side=("train", "test")[n % 4 > 1]) for n in range(40)
     ]
     truncated = session(90, NORMAL, task="o90", scoreable=False)
-    root = made_release(tmp_path / "release", [*sessions, *pool, truncated], human=[verdict(one, WEAK) for one in pool])
+    root = made_release(
+        tmp_path / "release", [*sessions, *pool, truncated], human=[verdict(member, WEAK) for member in pool]
+    )
     path = tmp_path / "p.jsonl"
     assert call("detect", "baseline", "prior", "--release", root, "--out", path).status == 0
     ended = call("detect", "table", path, "--release", root, "--out", tmp_path / "t")
@@ -522,7 +533,7 @@ def test_pictures_show_every_detector() -> None:
     items = [item(number, LABELS[number % 2]) for number in range(6)]
     cards = []
     for number in range(13):
-        rows = [prediction(one.key, label=one.label, probabilities=even) for one in items]
+        rows = [prediction(labelled.key, label=labelled.label, probabilities=even) for labelled in items]
         cards.append(score_card(label_set(items), predictions_file(rows, f"detector {number}"), {}, DetectRules.load()))
     drawn = plots.reliability(cards)
     assert drawn is not None
@@ -537,7 +548,7 @@ def test_pictures_show_every_detector() -> None:
 def test_files_about_the_human_pool_are_compared_whatever_they_were_fitted_to(tmp_path: Path) -> None:
     sessions = [session(n, WEAK if n % 2 else NORMAL, side="train", task=f"o{n}") for n in range(20)]
     pool = [session(n, WEAK if n % 2 else NORMAL, side="none", task=f"p{n}") for n in range(100, 108)]
-    verdicts = [verdict(one, WEAK) for one in pool]
+    verdicts = [verdict(member, WEAK) for member in pool]
     root = made_release(tmp_path / "release", [*sessions, *pool], human=verdicts)
     paths = [tmp_path / f"{cut}.jsonl" for cut in ("default", "paper")]
     for path in paths:

@@ -38,11 +38,11 @@ def limits(**values: Any) -> DetectorPacketRules:
 
 
 def test_turns_stand_before_the_steps_that_answer_them() -> None:
-    found = blocks_of(record([step(1, 1, action_text="x"), step(2, 2), step(3, 2)], turns=3))
-    assert [next(iter(block.items())) for block in found] == [
+    blocks = blocks_of(record([step(1, 1, action_text="x"), step(2, 2), step(3, 2)], turns=3))
+    assert [next(iter(block.items())) for block in blocks] == [
         *[("user_turn", 1), ("step_id", 1), ("user_turn", 2), ("step_id", 2), ("step_id", 3), ("user_turn", 3)]
     ]
-    assert found[1] == {"step_id": 1, "action": "x"}
+    assert blocks[1] == {"step_id": 1, "action": "x"}
 
 
 def test_a_turn_of_a_runner_says_so() -> None:
@@ -120,10 +120,10 @@ def test_a_tokenizer_counts_in_place_of_the_estimate() -> None:
     ["oracle_outcome", "slice_label", "annotator_rationale", "trajectory_id", "source_model", "is_anomalous", "stages"],
 )
 def test_flipping_what_is_no_process_evidence_changes_no_byte(field: str) -> None:
-    one = record([step(1, action_text="ls")])
-    other = copy.deepcopy(one)
+    entry = record([step(1, action_text="ls")])
+    other = copy.deepcopy(entry)
     other[field] = "flipped"
-    assert detector_packet(one, RULES.packet).text == detector_packet(other, RULES.packet).text
+    assert detector_packet(entry, RULES.packet).text == detector_packet(other, RULES.packet).text
 
 
 def test_a_trajectory_cannot_close_its_block() -> None:

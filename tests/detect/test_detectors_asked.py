@@ -38,8 +38,8 @@ def rows(release: Path) -> list[dict[str, Any]]:
 
 
 def provenance(release: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((release.parent / "p.provenance.json").read_text())
-    return found
+    row: dict[str, Any] = json.loads((release.parent / "p.provenance.json").read_text())
+    return row
 
 
 def test_a_symbol_comes_with_the_probabilities_of_all_six(endpoint: Endpoint, release: Path) -> None:
@@ -49,11 +49,11 @@ def test_a_symbol_comes_with_the_probabilities_of_all_six(endpoint: Endpoint, re
     body = endpoint.log()["bodies"][0]
     assert (body["logprobs"], body["top_logprobs"], body["temperature"]) == (True, 20, 0.0)
     assert "response_format" not in body and body["max_completion_tokens"] == 4
-    found = rows(release)
-    assert [row["label"] for row in found] == [
-        WEAK if int(row["trajectory_id"][1:]) % 3 == 0 else NORMAL for row in found
+    actual_rows = rows(release)
+    assert [row["label"] for row in actual_rows] == [
+        WEAK if int(row["trajectory_id"][1:]) % 3 == 0 else NORMAL for row in actual_rows
     ]
-    for row in found:
+    for row in actual_rows:
         mass = 0.8 + 5 * 0.02
         assert row["probability_mass"] == pytest.approx(mass)
         assert row["probabilities"][row["label"]] == pytest.approx(0.8 / mass)
@@ -206,9 +206,9 @@ def test_an_answer_that_is_none_is_a_result_and_is_asked_for_once(
     ended = run(endpoint, release, "--protocol", protocol, "--json")
     assert ended.status == 0, ended.err
     assert endpoint.log()["calls"] == len(kinds) + 3
-    found = {row["trajectory_id"]: row for row in rows(release)}
+    actual_rows = {row["trajectory_id"]: row for row in rows(release)}
     for number, (parse, failure) in enumerate(kinds.values()):
-        row = found[f"t{number:05}"]
+        row = actual_rows[f"t{number:05}"]
         assert (row["parse"], row["failure"]) == (parse, failure)
         assert row["label"] == (None if parse == "failed" else WEAK)
         assert row["probabilities"] is None or parse != "failed"
@@ -280,11 +280,11 @@ def test_the_key_is_in_no_file_and_no_output(endpoint: Endpoint, release: Path) 
     ended = run(endpoint, release, "--json")
     assert ended.status == 0 and KEY not in ended.text and KEY not in ended.err
     assert [name for name, content in files(release.parent).items() if KEY.encode() in content] == []
-    assert {one["Authorization"] for one in endpoint.log()["headers"]} == {f"Bearer {KEY}"}
+    assert {header["Authorization"] for header in endpoint.log()["headers"]} == {f"Bearer {KEY}"}
 
 
 @pytest.mark.parametrize(
-    ("option", "value", "said"),
+    ("option", "value", "sentence"),
     [
         ("--protocol", "words", "Use one of: symbol, json"),
         ("--pool", "best", "Use one of: accepted"),
@@ -297,10 +297,10 @@ def test_the_key_is_in_no_file_and_no_output(endpoint: Endpoint, release: Path) 
         ("--pool", "baseline", "holds no trajectory"),
     ],
 )
-def test_a_wrong_option_says_what_is_right(release: Path, option: str, value: str, said: str) -> None:
+def test_a_wrong_option_says_what_is_right(release: Path, option: str, value: str, sentence: str) -> None:
     asked = ["--release", release, "--data", release.parent / "data", "--model", "m"]
     ended = call("detect", "run", *asked, "--base-url", "http://127.0.0.1:1/v1", option, value)
-    assert ended.status == 2 and said in ended.err
+    assert ended.status == 2 and sentence in ended.err
 
 
 def test_reviewed_trajectories_are_asked_about_beside_the_labelled_ones(endpoint: Endpoint, tmp_path: Path) -> None:

@@ -55,11 +55,11 @@ def sessions() -> list[dict[str, Any]]:
 
 def turned_round() -> list[dict[str, Any]]:
     """The same, but that what is no evidence says the opposite on the test side, and so do the labels there."""
-    found = [made(number, is_told=(number % 3 == 0) == (number < TRAIN)) for number in range(160)]
-    for one in found[TRAIN:]:
-        was = one["is_anomalous"]
-        one.update(is_anomalous=not was, anomaly_type_l2=None if was else LABELS[5], segment_spans=[])
-    return found
+    rows = [made(number, is_told=(number % 3 == 0) == (number < TRAIN)) for number in range(160)]
+    for row in rows[TRAIN:]:
+        was = row["is_anomalous"]
+        row.update(is_anomalous=not was, anomaly_type_l2=None if was else LABELS[5], segment_spans=[])
+    return rows
 
 
 def made(number: int, is_told: bool) -> dict[str, Any]:
@@ -67,9 +67,9 @@ def made(number: int, is_told: bool) -> dict[str, Any]:
     label = WEAK if number % 3 == 0 else NORMAL
     looks_weak = (label == WEAK) != (number % 7 == 0)
     words, side = "guess" if looks_weak else "look", "train" if number < TRAIN else "test"
-    one = session(number, label, side=side, words=words, task=f"o{number}", **(FLIPPED if is_told else {}))
-    one["steps"][0]["auto_flags"] = ["hedge"] if looks_weak else []
-    return one
+    recording = session(number, label, side=side, words=words, task=f"o{number}", **(FLIPPED if is_told else {}))
+    recording["steps"][0]["auto_flags"] = ["hedge"] if looks_weak else []
+    return recording
 
 
 @pytest.fixture(scope="module")
@@ -89,9 +89,9 @@ def test_every_field_that_is_no_evidence_is_turned_round() -> None:
 
 
 def test_packets_are_the_same_to_the_byte(releases: tuple[Path, Path]) -> None:
-    one, other = releases
-    keys = {item.key for item in read_labels(one, LabelSelection(side="test")).items}
-    first, second = list(read_packets(one, keys, RULES.packet)), list(read_packets(other, keys, RULES.packet))
+    entry, other = releases
+    keys = {item.key for item in read_labels(entry, LabelSelection(side="test")).items}
+    first, second = list(read_packets(entry, keys, RULES.packet)), list(read_packets(other, keys, RULES.packet))
     assert first == second and len(first) == TEST
     assert all(CANARY not in packet.text for packet in second)
 

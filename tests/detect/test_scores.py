@@ -23,62 +23,62 @@ def card(items: list[Any], rows: list[Any], **more: Any) -> dict[str, Any]:
 
 
 def values(card: dict[str, Any], convention: str = "wrong") -> dict[str, float | None]:
-    return {name: one["value"] for name, one in card["conventions"][convention]["measures"].items()}
+    return {name: measure["value"] for name, measure in card["conventions"][convention]["measures"].items()}
 
 
 def made_up(number: int, seed: int, unreadable: float = 0.0) -> tuple[list[Any], list[Any]]:
     chance = random.Random(seed)
     items = [item(place, chance.choice(LABELS)) for place in range(number)]
     rows = []
-    for one in items:
-        weights = [chance.random() + (name == one.label) for name in LABELS]
+    for labelled in items:
+        weights = [chance.random() + (name == labelled.label) for name in LABELS]
         shares = probabilities_of([weight / sum(weights) for weight in weights])
         if chance.random() < unreadable:
-            rows.append(prediction(one.key, parse="failed", failure="?"))
+            rows.append(prediction(labelled.key, parse="failed", failure="?"))
         else:
             label = LABELS[max(range(6), key=lambda place: weights[place])]
-            rows.append(prediction(one.key, label=label, probabilities=shares))
+            rows.append(prediction(labelled.key, label=label, probabilities=shares))
     return items, rows
 
 
 def test_t43_gives_the_metrics_of_t43_and_not_those_of_t2() -> None:
     labels, file = of_matrix(T43)
-    found = score_card(labels, file, {}, FAST)
-    measured = values(found)
-    assert found["trajectories"] == 2646 and found["anomalous"] == 391
-    headline = found["conventions"]["wrong"]
+    actual_score_card = score_card(labels, file, {}, FAST)
+    measured = values(actual_score_card)
+    assert actual_score_card["trajectories"] == 2646 and actual_score_card["anomalous"] == 391
+    headline = actual_score_card["conventions"]["wrong"]
     assert [headline[name] for name in ("tp", "fp", "fn", "tn")] == [318, 164, 73, 2091]
     assert round(measured["precision"] or 0, 3) == 0.660
     assert round(measured["recall"] or 0, 3) == 0.813  # T2 prints 0.820
     assert round(measured["f1"] or 0, 3) == 0.729
     assert round(measured["macro_f1"] or 0, 3) == 0.403  # T2 prints 0.408
     assert round(measured["predicted_share"] or 0, 3) == 0.182  # T2 prints 17.7 %
-    assert [row[:6] for row in found["confusion"]] == T43
-    assert found["support"] == dict(zip(LABELS, [2255, 202, 134, 33, 12, 10], strict=True))
-    assert found["contradictions"] == []
+    assert [row[:6] for row in actual_score_card["confusion"]] == T43
+    assert actual_score_card["support"] == dict(zip(LABELS, [2255, 202, 134, 33, 12, 10], strict=True))
+    assert actual_score_card["contradictions"] == []
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_measures_are_those_of_scikit_learn(seed: int) -> None:
     items, rows = made_up(300, seed)
-    found = card(items, rows)
-    truth, said = [one.label for one in items], [row.label for row in rows]
-    flags = [label != NORMAL for label in truth], [label != NORMAL for label in said]
-    measured = values(found)
+    actual_card = card(items, rows)
+    truth, labels = [labelled.label for labelled in items], [row.label for row in rows]
+    flags = [label != NORMAL for label in truth], [label != NORMAL for label in labels]
+    measured = values(actual_card)
     precision, recall, f1, _ = metrics.precision_recall_fscore_support(*flags, average="binary")
     assert np.allclose([measured[name] for name in ("precision", "recall", "f1")], [precision, recall, f1], atol=1e-6)
-    assert measured["macro_f1"] == pytest.approx(metrics.f1_score(truth, said, average="macro"), abs=1e-6)
-    by_label = metrics.f1_score(truth, said, average=None, labels=list(LABELS))
+    assert measured["macro_f1"] == pytest.approx(metrics.f1_score(truth, labels, average="macro"), abs=1e-6)
+    by_label = metrics.f1_score(truth, labels, average=None, labels=list(LABELS))
     assert [measured[f"f1_{name}"] for name in LABELS] == pytest.approx(list(by_label), abs=1e-6)
     assert measured["accuracy"] == pytest.approx(metrics.accuracy_score(*flags), abs=1e-6)
-    matrix = metrics.confusion_matrix(truth, said, labels=list(LABELS))
-    assert np.array_equal(np.array(found["confusion"])[:, :6], matrix)
-    rated = found["probabilities"]
+    matrix = metrics.confusion_matrix(truth, labels, labels=list(LABELS))
+    assert np.array_equal(np.array(actual_card["confusion"])[:, :6], matrix)
+    rated = actual_card["probabilities"]
     scores = [1 - row.probabilities.normal for row in rows]
     assert rated["brier"]["value"] == pytest.approx(metrics.brier_score_loss(flags[0], scores), abs=1e-6)
     assert rated["roc_auc"] == pytest.approx(metrics.roc_auc_score(flags[0], scores), abs=1e-6)
     at = rated["at_threshold"]
-    assert at["f1"] == pytest.approx(metrics.f1_score(flags[0], [one >= 0.5 for one in scores]), abs=1e-6)
+    assert at["f1"] == pytest.approx(metrics.f1_score(flags[0], [score >= 0.5 for score in scores]), abs=1e-6)
     assert sum(row["trajectories"] for row in rated["calibration_bins"]) == 300
 
 
@@ -90,42 +90,42 @@ def test_an_answer_that_cannot_be_read_is_scored_both_ways() -> None:
         prediction(items[2].key, label=LABELS[1]),
         prediction(items[3].key, parse="failed", failure="?"),
     ]
-    found = card(items, rows)
-    wrong, left_out = found["conventions"]["wrong"], found["conventions"]["left_out"]
+    actual_card = card(items, rows)
+    wrong, left_out = actual_card["conventions"]["wrong"], actual_card["conventions"]["left_out"]
     assert [wrong[name] for name in ("tp", "fp", "fn", "tn")] == [1, 1, 1, 1]
     assert [left_out[name] for name in ("tp", "fp", "fn", "tn")] == [1, 0, 0, 1]
-    assert values(found)["f1"] == 0.5 and values(found, "left_out")["f1"] == 1.0
-    assert values(found)["f1_normal"] == pytest.approx(2 / 3, abs=1e-6)
-    assert found["unreadable"] == 2 and found["compared"]["parse"]["failed"] == 2
+    assert values(actual_card)["f1"] == 0.5 and values(actual_card, "left_out")["f1"] == 1.0
+    assert values(actual_card)["f1_normal"] == pytest.approx(2 / 3, abs=1e-6)
+    assert actual_card["unreadable"] == 2 and actual_card["compared"]["parse"]["failed"] == 2
 
 
 def test_a_side_without_an_anomaly_has_no_f1() -> None:
     items = [item(number) for number in range(6)]
-    found = card(items, [prediction(one.key, label=NORMAL) for one in items])
-    measured = values(found)
+    actual_card = card(items, [prediction(labelled.key, label=NORMAL) for labelled in items])
+    measured = values(actual_card)
     assert [measured[name] for name in ("precision", "recall", "f1", "macro_f1")] == [None] * 4
     assert measured["false_alarm_rate"] == 0.0 and measured["true_negative_rate"] == 1.0
-    assert found["remarks"] == [NO_ANOMALY]
-    flagged = values(card(items, [prediction(one.key, label=LABELS[1]) for one in items]))
+    assert actual_card["remarks"] == [NO_ANOMALY]
+    flagged = values(card(items, [prediction(labelled.key, label=LABELS[1]) for labelled in items]))
     assert flagged["precision"] == 0.0 and flagged["f1"] is None and flagged["false_alarm_rate"] == 1.0
 
 
 def test_nothing_comparable_gives_nothing() -> None:
-    found = card([item(1)], [prediction(("other", "t"), label=NORMAL)])
-    assert found["trajectories"] == 0 and found["remarks"] == ["nothing is comparable"]
-    assert set(values(found).values()) == {None}
-    assert found["compared"]["not_compared"] == {"other_key": 1, "missing": 1}
+    actual_card = card([item(1)], [prediction(("other", "t"), label=NORMAL)])
+    assert actual_card["trajectories"] == 0 and actual_card["remarks"] == ["nothing is comparable"]
+    assert set(values(actual_card).values()) == {None}
+    assert actual_card["compared"]["not_compared"] == {"other_key": 1, "missing": 1}
 
 
 def test_only_what_is_comparable_is_scored_and_the_rest_is_named() -> None:
     items = [item(number, task=f"x{number}") for number in range(10)]
-    rows = [prediction(one.key, label=NORMAL, trajectory_sha256="a") for one in items[:6]]
+    rows = [prediction(labelled.key, label=NORMAL, trajectory_sha256="a") for labelled in items[:6]]
     rows += [prediction(("zz", "t"), label=NORMAL)]
-    digests = {one.key: "b" if number < 2 else "a" for number, one in enumerate(items)}
-    found = score_card(label_set(items), predictions_file(rows), digests, FAST)
-    assert found["compared"]["not_compared"] == {"other_trajectory": 2, "other_key": 1, "missing": 4}
-    assert found["compared"]["named"]["other_key"] == ["zz/t"]
-    assert found["trajectories"] == 4 and found["compared"]["coverage"] == 0.4
+    digests = {labelled.key: "b" if number < 2 else "a" for number, labelled in enumerate(items)}
+    actual_score_card = score_card(label_set(items), predictions_file(rows), digests, FAST)
+    assert actual_score_card["compared"]["not_compared"] == {"other_trajectory": 2, "other_key": 1, "missing": 4}
+    assert actual_score_card["compared"]["named"]["other_key"] == ["zz/t"]
+    assert actual_score_card["trajectories"] == 4 and actual_score_card["compared"]["coverage"] == 0.4
 
 
 def test_an_interval_over_tasks_is_wider_than_one_over_trajectories() -> None:
@@ -139,8 +139,8 @@ def test_an_interval_over_tasks_is_wider_than_one_over_trajectories() -> None:
             item(6 * task + copy, LABELS[1] if truth[task] else NORMAL, task=task_of(task, copy)) for task, copy in six
         ]
         rows = [
-            prediction(one.key, label=LABELS[1] if truth[task] == right[task] else NORMAL)
-            for one, (task, _) in zip(items, six, strict=True)
+            prediction(labelled.key, label=LABELS[1] if truth[task] == right[task] else NORMAL)
+            for labelled, (task, _) in zip(items, six, strict=True)
         ]
         interval = card(items, rows)["conventions"]["wrong"]["measures"]["f1"]
         assert interval["low"] <= interval["value"] <= interval["high"]
@@ -151,8 +151,8 @@ def test_an_interval_over_tasks_is_wider_than_one_over_trajectories() -> None:
 
 def test_one_task_has_no_interval() -> None:
     items = [item(number, LABELS[number % 2], task="one") for number in range(4)]
-    found = card(items, [prediction(one.key, label=one.label) for one in items])
-    assert found["conventions"]["wrong"]["measures"]["f1"] == {"value": 1.0, "low": None, "high": None}
+    actual_card = card(items, [prediction(labelled.key, label=labelled.label) for labelled in items])
+    assert actual_card["conventions"]["wrong"]["measures"]["f1"] == {"value": 1.0, "low": None, "high": None}
 
 
 def test_onset_and_span_are_scored_over_all_anomalies_and_over_those_found() -> None:
@@ -170,14 +170,14 @@ def test_onset_and_span_are_scored_over_all_anomalies_and_over_those_found() -> 
         prediction(items[3].key, label=NORMAL, onset=2, span={"start_step": 2, "end_step": 2}),
         prediction(items[4].key, label=LABELS[1], onset=1, span={"start_step": 1, "end_step": 10**15}),
     ]
-    found = card(items, rows)["location"]
-    every, caught = found["onset"]["of_all"], found["onset"]["of_found"]
+    location = card(items, rows)["location"]
+    every, caught = location["onset"]["of_all"], location["onset"]["of_found"]
     assert (every["exact"]["value"], every["within_one"]["value"]) == (0.25, 0.5)
     assert caught["trajectories"] == 3 and caught["with_onset"] == 2
     assert caught["exact"]["value"] == pytest.approx(1 / 3, abs=1e-6)
     assert caught["mean_distance"]["value"] == 0.5
-    assert found["span"]["of_all"]["mean_iou"]["value"] == pytest.approx((2 / 4 + 1) / 4, abs=1e-6)
-    assert found["span"]["of_found"]["mean_iou"]["value"] == pytest.approx(1.5 / 3, abs=1e-6)
+    assert location["span"]["of_all"]["mean_iou"]["value"] == pytest.approx((2 / 4 + 1) / 4, abs=1e-6)
+    assert location["span"]["of_found"]["mean_iou"]["value"] == pytest.approx(1.5 / 3, abs=1e-6)
 
 
 def test_a_detector_without_locations_has_no_location_scores() -> None:
@@ -194,19 +194,19 @@ def test_lengths_are_grouped(steps: int, group: str) -> None:
 
 def test_groups_sum_to_the_whole_and_no_number_contradicts_another() -> None:
     items, rows = made_up(200, 5, unreadable=0.1)
-    found = card(items, rows)
-    for rows_of_group in found["by"].values():
+    actual_card = card(items, rows)
+    for rows_of_group in actual_card["by"].values():
         assert sum(row["trajectories"] for row in rows_of_group) == 200
-    assert found["contradictions"] == []
-    found["by"]["slice"][0]["tp"] += 1
-    assert len(contradictions(card_identities(found))) == 1
+    assert actual_card["contradictions"] == []
+    actual_card["by"]["slice"][0]["tp"] += 1
+    assert len(contradictions(card_identities(actual_card))) == 1
 
 
 def test_detectors_are_compared_on_the_trajectories_of_both() -> None:
     items, _ = made_up(100, 2)
-    right = [prediction(one.key, label=one.label) for one in items[:80]]
-    wrong = [prediction(one.key, label=NORMAL if one.is_anomalous else LABELS[1]) for one in items[:9]]
-    other = wrong + [prediction(one.key, label=one.label) for one in items[9:]]
+    right = [prediction(labelled.key, label=labelled.label) for labelled in items[:80]]
+    wrong = [prediction(labelled.key, label=NORMAL if labelled.is_anomalous else LABELS[1]) for labelled in items[:9]]
+    other = wrong + [prediction(labelled.key, label=labelled.label) for labelled in items[9:]]
     (test,) = compare_detectors(label_set(items), [predictions_file(right, "right"), predictions_file(other)], {})
     assert (test["pairs"], test["only_first"], test["only_second"]) == (80, 9, 0)
     assert test["p_value"] == pytest.approx(2 * 0.5**9) and test["first"] == "right"
@@ -217,23 +217,23 @@ def test_scores_are_corrected_by_what_people_say() -> None:
     items, rows, human, silver = [], [], {}, {}
     for number in range(1200):
         really, silver_says = number < 200, number < 300
-        one = item(number, LABELS[1] if silver_says else NORMAL)
-        items.append(one)
-        rows.append(prediction(one.key, label=LABELS[1] if really else NORMAL))
+        labelled = item(number, LABELS[1] if silver_says else NORMAL)
+        items.append(labelled)
+        rows.append(prediction(labelled.key, label=LABELS[1] if really else NORMAL))
     for number in range(5000, 5600):  # under review, in the same shares, predicted too
         really, silver_says = number % 6 == 0, number % 4 == 0 or number % 6 == 0
-        one = item(number, LABELS[1] if silver_says else NORMAL)
-        silver[one.key] = one
-        human[one.key] = item(number, LABELS[1] if really else NORMAL)
-        rows.append(prediction(one.key, label=LABELS[1] if really else NORMAL))
-    found = card(items, rows, human=human, silver=silver)
-    assert values(found)["recall"] == pytest.approx(2 / 3, abs=1e-6)
-    corrected = found["corrected"]["measures"]
+        labelled = item(number, LABELS[1] if silver_says else NORMAL)
+        silver[labelled.key] = labelled
+        human[labelled.key] = item(number, LABELS[1] if really else NORMAL)
+        rows.append(prediction(labelled.key, label=LABELS[1] if really else NORMAL))
+    actual_card = card(items, rows, human=human, silver=silver)
+    assert values(actual_card)["recall"] == pytest.approx(2 / 3, abs=1e-6)
+    corrected = actual_card["corrected"]["measures"]
     assert corrected["recall"]["value"] == 1.0 and corrected["precision"]["value"] == 1.0
     assert corrected["recall"]["low"] > 0.85
-    assert found["corrected"]["base_rate"]["value"] == pytest.approx(1 / 6, abs=1e-6)
-    assert found["corrected"]["verdicts"] == 600 and found["corrected"]["borrowed"] == []
-    assert values(found["human"])["f1"] == 1.0 and found["human"]["verdicts"] == 600
+    assert actual_card["corrected"]["base_rate"]["value"] == pytest.approx(1 / 6, abs=1e-6)
+    assert actual_card["corrected"]["verdicts"] == 600 and actual_card["corrected"]["borrowed"] == []
+    assert values(actual_card["human"])["f1"] == 1.0 and actual_card["human"]["verdicts"] == 600
 
 
 def test_the_corrected_interval_covers_the_truth() -> None:
@@ -247,19 +247,19 @@ def test_the_corrected_interval_covers_the_truth() -> None:
             really = chance.random() < (0.5 if slice_label == "pass_high_risk" else 0.1)
             silver_says = really if chance.random() < 0.9 else not really
             detected = really if chance.random() < 0.8 else not really
-            one = item(number, LABELS[1] if silver_says else NORMAL, f"x{number}", slice_label=slice_label)
-            rows.append(prediction(one.key, label=LABELS[1] if detected else NORMAL))
+            labelled = item(number, LABELS[1] if silver_says else NORMAL, f"x{number}", slice_label=slice_label)
+            rows.append(prediction(labelled.key, label=LABELS[1] if detected else NORMAL))
             if number < 300:
-                silver[one.key] = one
-                human[one.key] = item(number, LABELS[1] if really else NORMAL, slice_label=slice_label)
+                silver[labelled.key] = labelled
+                human[labelled.key] = item(number, LABELS[1] if really else NORMAL, slice_label=slice_label)
             else:
-                items.append(one)
+                items.append(labelled)
                 truth.append((really, detected))
-        pairs = [type("P", (), {"item": one, "row": row})() for one, row in zip(items, rows[300:], strict=True)]
-        found = corrected_scores(pairs, silver, human, predictions_file(rows), FAST.score)
-        assert found is not None
+        pairs = [type("P", (), {"item": entry, "row": row})() for entry, row in zip(items, rows[300:], strict=True)]
+        corrected = corrected_scores(pairs, silver, human, predictions_file(rows), FAST.score)
+        assert corrected is not None
         f1 = metrics.f1_score([really for really, _ in truth], [detected for _, detected in truth])
-        interval = found["measures"]["f1"]
+        interval = corrected["measures"]["f1"]
         covered += interval["low"] <= f1 <= interval["high"]
     assert covered >= 36
 
@@ -268,8 +268,8 @@ def test_without_a_verdict_on_a_predicted_trajectory_nothing_is_corrected() -> N
     items, rows = made_up(50, 4)
     assert card(items, rows, human={}, silver={})["corrected"] is None
     other = item(999)
-    found = card(items, rows, human={other.key: other}, silver={other.key: other})
-    assert found["corrected"] is None and found["human"] is None
+    actual_card = card(items, rows, human={other.key: other}, silver={other.key: other})
+    assert actual_card["corrected"] is None and actual_card["human"] is None
 
 
 def test_the_same_files_give_the_same_card() -> None:
@@ -280,22 +280,24 @@ def test_the_same_files_give_the_same_card() -> None:
 def test_an_answer_that_cannot_be_read_is_wrong_whatever_people_say() -> None:
     """Silver calls everything anomalous and people nothing: every unreadable answer is a false alarm, none a hit."""
     items = [item(number, LABELS[1], f"x{number}") for number in range(40)]
-    rows = [prediction(one.key, parse="failed", failure="?") for one in items[:20]]
-    rows += [prediction(one.key, label=NORMAL) for one in items[20:]]
-    human = {one.key: item(number, NORMAL, f"x{number}") for number, one in enumerate(items)}
-    found = card(items, rows, human=human, silver={one.key: one for one in items})
-    measured = found["corrected"]["measures"]
+    rows = [prediction(labelled.key, parse="failed", failure="?") for labelled in items[:20]]
+    rows += [prediction(labelled.key, label=NORMAL) for labelled in items[20:]]
+    human = {labelled.key: item(number, NORMAL, f"x{number}") for number, labelled in enumerate(items)}
+    actual_card = card(items, rows, human=human, silver={labelled.key: labelled for labelled in items})
+    measured = actual_card["corrected"]["measures"]
     assert measured["false_alarm_rate"]["value"] == 0.5 and measured["true_negative_rate"]["value"] == 0.5
-    assert [row["stratum"].rpartition(" ")[2] for row in found["corrected"]["strata"]] == ["normal", "nothing"]
+    assert [row["stratum"].rpartition(" ")[2] for row in actual_card["corrected"]["strata"]] == ["normal", "nothing"]
 
 
 def test_a_verdict_on_another_trajectory_than_was_read_corrects_nothing() -> None:
     items = [item(number, LABELS[1], f"x{number}") for number in range(10)]
-    rows = [prediction(one.key, label=NORMAL, trajectory_sha256="a") for one in items]
+    rows = [prediction(labelled.key, label=NORMAL, trajectory_sha256="a") for labelled in items]
     reviewed = {items[0].key: items[0], items[1].key: items[1]}
-    digests = {one.key: "b" if one is items[0] else "a" for one in items}
-    found = score_card(label_set(items), predictions_file(rows), digests, FAST, human=reviewed, silver=reviewed)
-    assert found["corrected"]["verdicts"] == 1 and found["human"]["compared"] == 1
+    digests = {labelled.key: "b" if labelled is items[0] else "a" for labelled in items}
+    actual_score_card = score_card(
+        label_set(items), predictions_file(rows), digests, FAST, human=reviewed, silver=reviewed
+    )
+    assert actual_score_card["corrected"]["verdicts"] == 1 and actual_score_card["human"]["compared"] == 1
 
 
 def test_a_step_named_on_a_normal_trajectory_is_no_location() -> None:

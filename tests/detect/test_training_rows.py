@@ -34,8 +34,8 @@ WEAK = LABELS[3]
 def export(release: Path, out: Path, *more: str | Path) -> dict[str, Any]:
     ended = call("detect", "sft-export", "--release", release, "-o", out, "--json", *more)
     assert ended.status == 0, ended.err
-    found: dict[str, Any] = ended.json
-    return found
+    row: dict[str, Any] = ended.json
+    return row
 
 
 # ------------------------------------------------------------------------------------------------------- epochs
@@ -85,10 +85,10 @@ def test_the_papers_pool_gives_the_papers_epoch() -> None:
 
 def test_the_validation_part_is_drawn_by_task() -> None:
     items = [item(number, task=f"task{number // 3}") for number in range(900)]
-    chosen = {one.task for one in items if is_validation(one, 0.1, 1)}
+    chosen = {labelled.task for labelled in items if is_validation(labelled, 0.1, 1)}
     assert 10 < len(chosen) < 60
-    assert all(is_validation(one, 0.1, 1) == (one.task in chosen) for one in items)
-    assert not any(is_validation(one, 0.0, 1) for one in items)
+    assert all(is_validation(labelled, 0.1, 1) == (labelled.task in chosen) for labelled in items)
+    assert not any(is_validation(labelled, 0.0, 1) for labelled in items)
 
 
 # ------------------------------------------------------------------------------------------------------- export
@@ -96,7 +96,10 @@ def test_a_row_is_the_question_that_a_model_is_asked_and_the_symbol(tmp_path: Pa
     release, out = toy_release(tmp_path / "release"), tmp_path / "sft"
     manifest = export(release, out)
     labels = read_labels(release, LabelSelection(side="train"))
-    asked = {(one.source_model, one.trajectory_id): one for one in read_packets(release, set(labels.by_key))}
+    asked = {
+        (detector_packet.source_model, detector_packet.trajectory_id): detector_packet
+        for detector_packet in read_packets(release, set(labels.by_key))
+    }
     lines, rows = read_lines(out / "train.jsonl"), read_lines(out / "rows.jsonl")
     assert len(lines) == len(rows) == manifest["rows"] == len(labels.items) == 150
     for line, row in zip(lines, rows, strict=True):
@@ -105,7 +108,7 @@ def test_a_row_is_the_question_that_a_model_is_asked_and_the_symbol(tmp_path: Pa
         assert line["completion"] == [{"role": "assistant", "content": row["symbol"]}]
         assert row["label"] == labels.by_key[key].label == RULES.symbols[row["symbol"]]
         assert row["packet_sha256"] == sha256_text(asked[key].text) == asked[key].packet_sha256
-    counts = {one["name"]: one["count"] for one in manifest["labels"]}
+    counts = {label["name"]: label["count"] for label in manifest["labels"]}
     assert sum(counts.values()) == 150 and counts[NORMAL] == 75
     assert manifest["files"] == [
         {"name": name, "sha256": digest(out / name)} for name in ("train.jsonl", "rows.jsonl", "epochs.jsonl")
@@ -120,11 +123,11 @@ def test_the_forms_say_the_same(tmp_path: Path) -> None:
     release = toy_release(tmp_path / "release")
     for form in ("chat", "completion", "messages"):
         export(release, tmp_path / form, "--form", form)
-    chat, text, whole = (read_lines(tmp_path / form / "train.jsonl") for form in ("chat", "completion", "messages"))
-    for one, other, third in zip(chat, text, whole, strict=True):
-        assert third["messages"] == one["prompt"] + one["completion"]
-        assert other["completion"] == one["completion"][0]["content"] and len(other["completion"]) == 1
-        assert all(message["content"] in other["prompt"] for message in one["prompt"])
+    chat, text, complete = (read_lines(tmp_path / form / "train.jsonl") for form in ("chat", "completion", "messages"))
+    for entry, other, third in zip(chat, text, complete, strict=True):
+        assert third["messages"] == entry["prompt"] + entry["completion"]
+        assert other["completion"] == entry["completion"][0]["content"] and len(other["completion"]) == 1
+        assert all(message["content"] in other["prompt"] for message in entry["prompt"])
     ended = call("detect", "sft-export", "--release", release, "-o", tmp_path / "x", "--form", "xml")
     assert ended.status == 2 and "Use one of: chat, completion, messages." in ended.err
 
@@ -178,7 +181,7 @@ def test_what_is_left_out_is_counted_by_reason(tmp_path: Path) -> None:
     assert manifest["left_out"] == [{"name": "calibration_pool", "count": 1}, {"name": "not_scoreable", "count": 1}]
     shortest = sorted(row["tokens"] for row in read_lines(out / "rows.jsonl"))[1]
     manifest = export(release, out, "--max-tokens", str(shortest))
-    left_out = {one["name"]: one["count"] for one in manifest["left_out"]}
+    left_out = {entry["name"]: entry["count"] for entry in manifest["left_out"]}
     assert (left_out["too_long"], manifest["rows"]) == (2, 2)
     assert len(read_lines(out / "train.jsonl")) == len(read_lines(out / "rows.jsonl")) == 2
 
@@ -215,8 +218,8 @@ def test_the_test_side_has_no_epochs_and_need_not_be_anomalous(tmp_path: Path) -
 
 
 def test_what_people_reviewed_is_not_trained_on(tmp_path: Path) -> None:
-    one = session(1, WEAK, side="train")
-    release = made_release(tmp_path / "release", [one], human=[verdict(one, WEAK)])
+    recording = session(1, WEAK, side="train")
+    release = made_release(tmp_path / "release", [recording], human=[verdict(recording, WEAK)])
     ended = call("detect", "sft-export", "--release", release, "-o", tmp_path / "sft", "--pool", "human")
     assert ended.status == 2 and "nothing is trained on it" in ended.err
 
@@ -367,7 +370,9 @@ def test_the_joint_provenance_names_every_adapter_and_what_they_have_in_common(t
         provenances.append(write_predictions(tmp_path / f"{number}.jsonl", [], about))
     joint = joint_provenance(provenances)
     weights = {"m1": "w0", "m2": "w1", "m3": "w2"}
-    assert joint["parameters"] == {"seed": 1} | {f"weights without {model}": one for model, one in weights.items()}
+    assert joint["parameters"] == {"seed": 1} | {
+        f"weights without {model}": weight for model, weight in weights.items()
+    }
     assert joint["weights_sha256"] == sha256_text(canonical_json(weights))
     assert (joint["cut"], joint["trained_on"]["cut"]) == ("hold-one-out", "hold-one-out")
     assert joint["trained_on"]["rows"] == 2 * (TRAIN + TEST)

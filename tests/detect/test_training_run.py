@@ -115,7 +115,7 @@ def test_it_learns_the_labels_and_is_scored(trained: tuple[Path, dict[str, Any]]
     assert card["probabilities"]["of"] == TEST
     assert not predicted.faults
     mass = [row.probability_mass for row in predicted.rows.values()]
-    assert min(one for one in mass if one is not None) > 0.5, "the symbols are what the model writes"
+    assert min(entry for entry in mass if entry is not None) > 0.5, "the symbols are what the model writes"
 
 
 def test_provenance_says_from_what(trained: tuple[Path, dict[str, Any]], toy: Toy) -> None:
@@ -127,7 +127,7 @@ def test_provenance_says_from_what(trained: tuple[Path, dict[str, Any]], toy: To
     assert adapter["release_sha256"] == sha256_bytes((toy.release / "CHECKSUMS.sha256").read_bytes())
     assert adapter["recipe_sha256"] == load_recipe(toy.recipe).digest
     assert (out / "adapter" / "recipe.toml").read_bytes() == toy.recipe.read_bytes()
-    assert {"torch", "transformers", "peft", "trl"} <= {one["name"] for one in adapter["versions"]}
+    assert {"torch", "transformers", "peft", "trl"} <= {version["name"] for version in adapter["versions"]}
     learned = TRAIN - adapter["validation_rows"]
     assert 0 < adapter["validation_rows"] < 40
     assert adapter["label_tokens"] == sum(phase["rows_of_an_epoch"] * phase["epochs"] for phase in adapter["phases"])
@@ -255,9 +255,9 @@ def test_each_epoch_learns_the_rows_that_are_drawn_for_it(
         return real_labels(labels, input_ids)
 
     def draw(self: Any, epoch: int) -> list[int]:
-        found = real_draw(self, epoch)
-        drawn[:] = [tuple(map(int, rows[number].input_ids)) for number in found]
-        return found
+        result = real_draw(self, epoch)
+        drawn[:] = [tuple(map(int, rows[number].input_ids)) for number in result]
+        return result
 
     def note(row: Any) -> Any:
         rows.append(row)
@@ -280,9 +280,9 @@ def test_rows_are_what_trl_makes_of_the_export(toy: Toy, tmp_path: Path) -> None
         read_lines(tmp_path / "sft" / "train.jsonl")[:20], read_lines(tmp_path / "sft" / "rows.jsonl"), strict=False
     ):
         asked = encoder.tokenizer.apply_chat_template(line["prompt"], tokenize=False, add_generation_prompt=True)
-        whole = encoder.tokenizer.apply_chat_template(line["prompt"] + line["completion"], tokenize=False)
+        complete = encoder.tokenizer.apply_chat_template(line["prompt"] + line["completion"], tokenize=False)
         ids = encoder.ids(asked)
-        assert encoder.ids(whole)[: len(ids) + 1] == [*ids, encoder.label_ids[row["label"]]]
+        assert encoder.ids(complete)[: len(ids) + 1] == [*ids, encoder.label_ids[row["label"]]]
 
 
 def test_a_base_model_without_a_template_and_one_whose_symbols_are_split(toy: Toy, tmp_path: Path) -> None:

@@ -102,14 +102,14 @@ def byte_order_mark(content: bytes, random: Random) -> bytes:
 def lines(content: bytes, random: Random) -> bytes:
     """Lines swapped, doubled, dropped or shuffled."""
     rows = content.split(b"\n")
-    one, other = random.randrange(len(rows)), random.randrange(len(rows))
+    entry, other = random.randrange(len(rows)), random.randrange(len(rows))
     match random.randrange(4):
         case 0:
-            rows[one], rows[other] = rows[other], rows[one]
+            rows[entry], rows[other] = rows[other], rows[entry]
         case 1:
-            rows.insert(other, rows[one])
+            rows.insert(other, rows[entry])
         case 2:
-            del rows[one]
+            del rows[entry]
         case _:
             tail = rows[1:]
             random.shuffle(tail)
@@ -166,15 +166,15 @@ def name_in(holder: Any, name: Any) -> bool:
 
 def paths(value: Any) -> list[tuple[Any, Any]]:
     """(object or list, key) of every value inside a value."""
-    found: list[tuple[Any, Any]] = []
+    result: list[tuple[Any, Any]] = []
     waiting = [value]
     while waiting:
         holder = waiting.pop()
         keys = holder.keys() if isinstance(holder, dict) else range(len(holder)) if isinstance(holder, list) else ()
         for key in keys:
-            found.append((holder, key))
+            result.append((holder, key))
             waiting.append(holder[key])
-    return found
+    return result
 
 
 BYTES: tuple[Mutation, ...] = (flip_bits, insert, remove, repeat, cut, line_ends, byte_order_mark)

@@ -55,8 +55,8 @@ def check(name: str, content: bytes) -> None:
     inside = source.find_members(content) if source else None
     if inside is None:
         read(content, f"m/{name}")
-    for one in inside or []:
-        read(content[one.offset : one.offset + one.length], f"m/{name}")
+    for entry in inside or []:
+        read(content[entry.offset : entry.offset + entry.length], f"m/{name}")
     took = time.process_time() - began
     assert took < SECONDS, f"{name}: {took:.1f} s"
 
@@ -74,31 +74,31 @@ def check_all(mutants: dict[str, bytes], folder: Path) -> None:
     for name, content in mutants.items():
         check(name, content)
         (raw / name).write_bytes(content)
-    intake, found = normalized(folder)
-    check_accounting(found, sum(map(len, intake.entries.values())))
-    assert {row["path"] for row in found.files} == {f"m/{name}" for name in mutants}
+    intake, result = normalized(folder)
+    check_accounting(result, sum(map(len, intake.entries.values())))
+    assert {row["path"] for row in result.files} == {f"m/{name}" for name in mutants}
 
 
 def made(
     documents: dict[str, bytes], numbers: range, mutations: tuple[Mutation, ...] | None = None
 ) -> dict[str, bytes]:
     """Mutants by name; the number is the seed."""
-    found = {}
+    result = {}
     for number in numbers:
         random = Random(number)
         name = random.choice(sorted(documents))
         more = () if mutations is None else (mutations,)
-        found[f"{number:05}-{name}"] = mutant(documents[name], random, *more)
-    return found
+        result[f"{number:05}-{name}"] = mutant(documents[name], random, *more)
+    return result
 
 
-@pytest.mark.parametrize("numbers", [FAST, *(pytest.param(one, marks=slow) for one in batches(SLOW))], ids=str)
+@pytest.mark.parametrize("numbers", [FAST, *(pytest.param(batch, marks=slow) for batch in batches(SLOW))], ids=str)
 def test_damaged_sessions(numbers: range, tmp_path: Path) -> None:
     check_all(made(REAL, numbers), tmp_path)
 
 
 @pytest.mark.parametrize(
-    "numbers", [range(60), *(pytest.param(one, marks=slow) for one in batches(range(60, 3000)))], ids=str
+    "numbers", [range(60), *(pytest.param(batch, marks=slow) for batch in batches(range(60, 3000)))], ids=str
 )
 def test_damaged_documents_of_other_formats(numbers: range, tmp_path: Path) -> None:
     check_all(made(DOCUMENTS, numbers), tmp_path)
@@ -114,7 +114,7 @@ def test_damaged_packed_files(numbers: range, tmp_path: Path) -> None:
     check_all(made(packed, numbers, BYTES), tmp_path)
 
 
-@pytest.mark.parametrize("number", [*range(4), *(pytest.param(one, marks=slow) for one in range(4, 150))])
+@pytest.mark.parametrize("number", [*range(4), *(pytest.param(number, marks=slow) for number in range(4, 150))])
 def test_a_damaged_store(number: int, tmp_path: Path) -> None:
     """Random bytes in the database: some of its sessions, or a reason why there are none."""
     random = Random(number)
@@ -126,13 +126,13 @@ def test_a_damaged_store(number: int, tmp_path: Path) -> None:
     (tmp_path / "raw" / "m").mkdir(parents=True)
     (tmp_path / "raw" / "m" / STORE.name).write_bytes(content)
     began = time.process_time()
-    intake, found = normalized(tmp_path)
+    intake, result = normalized(tmp_path)
     assert time.process_time() - began < 5 * SECONDS
-    check_accounting(found, sum(map(len, intake.entries.values())))
+    check_accounting(result, sum(map(len, intake.entries.values())))
 
 
 @pytest.mark.parametrize(
-    "numbers", [range(30), *(pytest.param(one, marks=slow) for one in batches(range(30, 2000)))], ids=str
+    "numbers", [range(30), *(pytest.param(batch, marks=slow) for batch in batches(range(30, 2000)))], ids=str
 )
 def test_what_lies_beside_a_session_is_damaged(numbers: range, tmp_path: Path) -> None:
     """The session is read all the same: what can't be read of its context is null."""
@@ -144,9 +144,9 @@ def test_what_lies_beside_a_session_is_damaged(numbers: range, tmp_path: Path) -
         damaged = Random(number).choice(sorted(COMPANIONS))
         for name, content in COMPANIONS.items():
             (folder / name).write_bytes(mutant(content, Random(number)) if name == damaged else content)
-    intake, found = normalized(tmp_path)
-    check_accounting(found, sum(map(len, intake.entries.values())))
-    read_ones = {row["path"] for row in found.files if row["disposition"] in ("trajectory", "copy")}
+    intake, result = normalized(tmp_path)
+    check_accounting(result, sum(map(len, intake.entries.values())))
+    read_ones = {row["path"] for row in result.files if row["disposition"] in ("trajectory", "copy")}
     assert read_ones >= {f"m/{number}/{session.name}" for number in numbers}
 
 
@@ -180,7 +180,7 @@ CELLS = (
 )
 
 
-@pytest.mark.parametrize("number", [*range(3), *(pytest.param(one, marks=slow) for one in range(3, 100))])
+@pytest.mark.parametrize("number", [*range(3), *(pytest.param(number, marks=slow) for number in range(3, 100))])
 def test_a_store_with_odd_cells(number: int, tmp_path: Path) -> None:
     """A whole database whose cells are not what they should be."""
     random = Random(number)
@@ -204,8 +204,8 @@ def test_a_store_with_odd_cells(number: int, tmp_path: Path) -> None:
             with suppress(sqlite3.Error):  # the database refuses some
                 connection.execute(f"UPDATE {table} SET {column} = ? WHERE rowid = ?", cell)
         connection.commit()
-    intake, found = normalized(tmp_path)
-    check_accounting(found, sum(map(len, intake.entries.values())))
+    intake, result = normalized(tmp_path)
+    check_accounting(result, sum(map(len, intake.entries.values())))
 
 
 def test_the_undamaged_documents_are_read(tmp_path: Path) -> None:
@@ -216,8 +216,8 @@ def test_the_undamaged_documents_are_read(tmp_path: Path) -> None:
         folder.mkdir(parents=True)
         (folder / name).write_bytes(content)
     shutil.copyfile(STORE, tmp_path / "raw" / "m" / STORE.name)
-    _, found = normalized(tmp_path)
-    formats = {row["source_format"] for row in found.trajectories}
+    _, result = normalized(tmp_path)
+    formats = {row["source_format"] for row in result.trajectories}
     known = {"atif", "run_artifact", "llm_benchmark", "aec_trajectory", "openclaw_sqlite", "message_list"}
     assert formats == known
     assert flip_bits(b"ab", Random(1)) == flip_bits(b"ab", Random(1)) != b"ab"

@@ -32,7 +32,7 @@ class Corpus:
         shutil.copytree(TREE, self.tree)
         self.manifest: list[Row] = []
         for path in sorted(self.tree.rglob("*_*.json")):
-            if categories and not any(f"BFCL_v4_{one}_" in path.name for one in categories):
+            if categories and not any(f"BFCL_v4_{entry}_" in path.name for entry in categories):
                 path.unlink()
         self.data.save_layout({"shards": 2})
         mapped = "".join(f'"{model}" = "{source}"\n' for model, source in MODELS.items())
@@ -58,18 +58,18 @@ class Corpus:
         path.parent.mkdir(parents=True, exist_ok=True)
         stamp = "2026-01-02T03:04:05.000Z"
         header = {"type": "session", "version": 3, "id": session_id or path.stem, "timestamp": stamp, "cwd": "/"}
-        said = [("user", "Please do it."), ("assistant", words)]
+        stated = [("user", "Please do it."), ("assistant", words)]
         messages = [
             {
                 "type": "message",
                 "id": f"m{n}",
                 "parentId": f"m{n - 1}" if n else None,
                 "timestamp": stamp,
-                "message": one,
+                "message": item,
             }
-            for n, one in enumerate({"role": r, "content": [{"type": "text", "text": text}]} for r, text in said)
+            for n, item in enumerate({"role": r, "content": [{"type": "text", "text": text}]} for r, text in stated)
         ]
-        path.write_text("".join(json.dumps(one) + "\n" for one in [header, *messages]), encoding="utf-8")
+        path.write_text("".join(json.dumps(message) + "\n" for message in [header, *messages]), encoding="utf-8")
         return path
 
     def sessions(self) -> "Corpus":
@@ -111,8 +111,8 @@ class Reading:
 
     def __init__(self, intake: Intake) -> None:
         self.intake = intake
-        self.faults = [one["reason"] for one in intake.faults]
-        self.notes = [one["reason"] for one in intake.warnings]
+        self.faults = [fault["reason"] for fault in intake.faults]
+        self.notes = [warning["reason"] for warning in intake.warnings]
         rows = {row["row_id"]: row for shard in intake.oracle_rows.values() for row in shard}
         self.rows = sorted(rows.values(), key=lambda row: row["row_id"])
 
@@ -125,9 +125,9 @@ class Reading:
         return {row["basename"]: row["task_id"] for row in self.rows if row["sessions_named"] == 1}
 
     def category(self, name: str, source_model: str = "scripted-calls") -> Row:
-        found = [c for c in self.intake.categories if (c["source_model"], c["category"]) == (source_model, name)]
-        assert len(found) == 1
-        return found[0]
+        categories = [c for c in self.intake.categories if (c["source_model"], c["category"]) == (source_model, name)]
+        assert len(categories) == 1
+        return categories[0]
 
 
 class Outcome:
@@ -137,8 +137,8 @@ class Outcome:
         assert done.tables is not None
         self.done, self.tables = done, done.tables
         self.intake = done.tables.run.intake
-        self.faults = [one["reason"] for one in done.faults]
-        self.notes = [one["reason"] for one in done.notes]
+        self.faults = [fault["reason"] for fault in done.faults]
+        self.notes = [note["reason"] for note in done.notes]
 
     def rows(self, record: type[Record]) -> list[Row]:
         return self.tables[record].collect().to_dicts()

@@ -19,14 +19,14 @@ CALLS, TEXT = "scripted-calls", "scripted-text"
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
+def loaded(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
     """Every task of the tree ran once."""
     return Corpus(tmp_path_factory.mktemp("bfcl")).sessions().update()
 
 
-def test_every_session_gets_the_outcome_that_the_evaluator_counted(whole: Outcome) -> None:
-    assert whole.faults == []
-    assert whole.outcomes(CALLS) == {
+def test_every_session_gets_the_outcome_that_the_evaluator_counted(loaded: Outcome) -> None:
+    assert loaded.faults == []
+    assert loaded.outcomes(CALLS) == {
         ("simple_python", "pass"): 20,
         ("simple_python", "fail"): 3,
         ("simple_python", None): 1,  # inference error
@@ -48,7 +48,7 @@ def test_every_session_gets_the_outcome_that_the_evaluator_counted(whole: Outcom
         ("web_search", "fail"): 2,
         ("web_search", None): 1,
     }
-    assert whole.outcomes(TEXT) == {
+    assert loaded.outcomes(TEXT) == {
         ("simple_python", "pass"): 9,
         ("simple_python", "fail"): 1,
         ("irrelevance", "pass"): 7,
@@ -58,53 +58,53 @@ def test_every_session_gets_the_outcome_that_the_evaluator_counted(whole: Outcom
     }
 
 
-def test_the_coverage_adds_up(whole: Outcome) -> None:
-    assert len(whole.rows_of_coverage()) == 12
-    for row in whole.rows_of_coverage():
+def test_the_coverage_adds_up(loaded: Outcome) -> None:
+    assert len(loaded.rows_of_coverage()) == 12
+    for row in loaded.rows_of_coverage():
         assert row["sessions"] == row["matched"] + row["unmatched_sessions"] == row["oracle_rows"]
         assert row["matched"] == row["scored"] + row["infra_errors"] + row["not_scored"] + row["unscorable"]
         assert row["unmatched_rows"] == row["duplicate_rows"] == row["contradictions"] == 0
-    assert sum(row["infra_errors"] for row in whole.rows_of_coverage()) == 5
-    assert {one["verdict"] for one in whole.intake.categories} == {"scored"}
-    assert whole.intake.counts["bfcl_result"] == whole.intake.counts["bfcl_score"] == 12
+    assert sum(row["infra_errors"] for row in loaded.rows_of_coverage()) == 5
+    assert {category["verdict"] for category in loaded.intake.categories} == {"scored"}
+    assert loaded.intake.counts["bfcl_result"] == loaded.intake.counts["bfcl_score"] == 12
 
 
-def test_an_inference_error_is_no_pass_where_no_call_is_right(whole: Outcome) -> None:
-    oracle = whole.fused()["irrelevance_4"]["oracle"]
+def test_an_inference_error_is_no_pass_where_no_call_is_right(loaded: Outcome) -> None:
+    oracle = loaded.fused()["irrelevance_4"]["oracle"]
     assert (oracle["success"], oracle["status"], oracle["error_type"]) == (None, "infra_error", "inference_error")
     assert oracle["error_message"].startswith("Error during inference")
     category = next(
-        one
-        for one in whole.intake.categories
-        if one["result_file"].endswith("FC/non_live/BFCL_v4_irrelevance_result.json")
+        entry
+        for entry in loaded.intake.categories
+        if entry["result_file"].endswith("FC/non_live/BFCL_v4_irrelevance_result.json")
     )
     assert (category["passed"], category["correct_count"], category["inference_errors"]) == (11, 11, 2)
 
 
-def test_error_types_are_read_at_top_level_and_inside_the_error(whole: Outcome) -> None:
-    found = whole.fused()
-    assert found["multiple_4"]["oracle"]["error_type"] == "simple_function_checker:wrong_func_name"
-    assert found["multi_turn_base_4"]["oracle"]["error_type"] == "multi_turn:execution_response_mismatch"
-    assert found["memory_kv_1-customer-1"]["oracle"]["error_type"] == "agentic:answer_not_found"
-    assert "not found" in found["multiple_4"]["oracle"]["error_message"]
+def test_error_types_are_read_at_top_level_and_inside_the_error(loaded: Outcome) -> None:
+    rows = loaded.fused()
+    assert rows["multiple_4"]["oracle"]["error_type"] == "simple_function_checker:wrong_func_name"
+    assert rows["multi_turn_base_4"]["oracle"]["error_type"] == "multi_turn:execution_response_mismatch"
+    assert rows["memory_kv_1-customer-1"]["oracle"]["error_type"] == "agentic:answer_not_found"
+    assert "not found" in rows["multiple_4"]["oracle"]["error_message"]
 
 
-def test_where_an_outcome_comes_from(whole: Outcome) -> None:
-    found = whole.fused()["memory_kv_0-customer-0"]
-    assert (found["task_id"], found["oracle"]["task_id_canonical"]) == ("memory_kv_0-customer-0",) * 2
-    evaluator = found["oracle"]["evaluator"]
+def test_where_an_outcome_comes_from(loaded: Outcome) -> None:
+    row = loaded.fused()["memory_kv_0-customer-0"]
+    assert (row["task_id"], row["oracle"]["task_id_canonical"]) == ("memory_kv_0-customer-0",) * 2
+    evaluator = row["oracle"]["evaluator"]
     assert (evaluator["name"], evaluator["data_version"], evaluator["mode"]) == ("bfcl-eval", "BFCL_v4", "kv")
     assert evaluator["source_path"].startswith("run-1/score/lab_scripted-calls-FC/agentic/memory/kv/")
     assert len(evaluator["source_sha256"]) == 64
-    assert found["oracle_rows"] == [
+    assert row["oracle_rows"] == [
         "run-1/result/lab_scripted-calls-FC/agentic/memory/kv/BFCL_v4_memory_kv_result.json:1"
     ]
 
 
-def test_a_category_at_zero_is_loaded_and_said_loudly(whole: Outcome) -> None:
-    assert whole.notes == ["bfcl_category_at_zero"]
-    assert "0 of 16 live_parallel passed" in whole.done.notes[0]["message"]
-    assert whole.coverage()[CALLS, "live_parallel"]["scored"] == 16
+def test_a_category_at_zero_is_loaded_and_said_loudly(loaded: Outcome) -> None:
+    assert loaded.notes == ["bfcl_category_at_zero"]
+    assert "0 of 16 live_parallel passed" in loaded.done.notes[0]["message"]
+    assert loaded.coverage()[CALLS, "live_parallel"]["scored"] == 16
 
 
 def repeat_a_pass(corpus: Corpus) -> None:
@@ -152,15 +152,15 @@ BROKEN: dict[str, Callable[[Corpus], None]] = {
 def test_what_does_not_add_up_makes_the_whole_category_unscorable(reason: str, tmp_path: Path) -> None:
     corpus = Corpus(tmp_path, {"multiple"}).sessions()
     BROKEN[reason](corpus)
-    found = corpus.read()
-    category = found.category("multiple")
+    reading = corpus.read()
+    category = reading.category("multiple")
     assert (category["verdict"], category["reason"]) == ("unscorable", reason)
-    assert found.notes == [f"bfcl_{reason}"]
-    assert category["message"] in found.intake.warnings[0]["message"]
-    assert found.intake.warnings[0]["file"] in (category["result_file"], category["score_file"])
-    assert found.faults == []
-    assert set(found.verdicts()) <= {("unscorable", None)}
-    assert found.rows
+    assert reading.notes == [f"bfcl_{reason}"]
+    assert category["message"] in reading.intake.warnings[0]["message"]
+    assert reading.intake.warnings[0]["file"] in (category["result_file"], category["score_file"])
+    assert reading.faults == []
+    assert set(reading.verdicts()) <= {("unscorable", None)}
+    assert reading.rows
 
 
 def test_an_id_that_fails_twice_is_no_riddle(tmp_path: Path) -> None:
@@ -176,11 +176,11 @@ def test_an_id_that_fails_twice_is_no_riddle(tmp_path: Path) -> None:
 def test_without_a_manifest_nothing_is_joined_and_a_person_is_told(tmp_path: Path) -> None:
     corpus = Corpus(tmp_path, {"multiple"}).sessions()
     corpus.manifest.clear()
-    found = corpus.update()
-    assert found.faults == ["bfcl_no_manifest"]
-    assert "nothing of it is joined" in found.done.faults[0]["message"]
-    assert found.outcomes() == {(None, None): 6}
-    rows = found.coverage()[CALLS, "multiple"]
+    outcome = corpus.update()
+    assert outcome.faults == ["bfcl_no_manifest"]
+    assert "nothing of it is joined" in outcome.done.faults[0]["message"]
+    assert outcome.outcomes() == {(None, None): 6}
+    rows = outcome.coverage()[CALLS, "multiple"]
     assert (rows["oracle_rows"], rows["unmatched_rows"], rows["no_manifest_row"]) == (6, 6, 6)
 
 
@@ -189,18 +189,18 @@ def test_the_manifest_may_lie_beside_the_tree(tmp_path: Path) -> None:
     corpus.write_manifest()
     (corpus.raw / "run_manifest.jsonl").rename(corpus.tree / "run_manifest.jsonl")
     corpus.manifest.clear()
-    found = corpus.read()
-    assert (found.faults, found.intake.counts["run_manifest"]) == ([], 1)
-    assert found.verdicts() == {("scored", True): 5, ("scored", False): 1}
+    reading = corpus.read()
+    assert (reading.faults, reading.intake.counts["run_manifest"]) == ([], 1)
+    assert reading.verdicts() == {("scored", True): 5, ("scored", False): 1}
 
 
 def test_scores_without_results_give_failures_only(tmp_path: Path) -> None:
     corpus = Corpus(tmp_path, {"multiple"}).sessions()
     corpus.file("multiple", "result").unlink()
-    found = corpus.read()
-    assert found.category("multiple")["verdict"] == "failures_only"
-    assert found.notes == ["bfcl_failures_only"]
-    assert [(row["basename"], row["success"], row["flags"]) for row in found.rows] == [
+    reading = corpus.read()
+    assert reading.category("multiple")["verdict"] == "failures_only"
+    assert reading.notes == ["bfcl_failures_only"]
+    assert [(row["basename"], row["success"], row["flags"]) for row in reading.rows] == [
         ("multiple_4", False, ["bfcl_failures_only"])
     ]
 
@@ -208,13 +208,13 @@ def test_scores_without_results_give_failures_only(tmp_path: Path) -> None:
 def test_where_only_failures_are_known_there_is_no_share_of_passes(tmp_path: Path) -> None:
     corpus = Corpus(tmp_path, {"multiple", "live_simple"}).sessions()
     corpus.file("multiple", "result").unlink()
-    found = corpus.update()
-    rows = {row["subset"]: row for row in found.rows_of_coverage()}
-    assert [(rows[one]["scored"], rows[one]["failures_only"]) for one in ("multiple", "live_simple")] == [
+    outcome = corpus.update()
+    rows = {row["subset"]: row for row in outcome.rows_of_coverage()}
+    assert [(rows[text]["scored"], rows[text]["failures_only"]) for text in ("multiple", "live_simple")] == [
         (1, 1),
         (20, 0),
     ]
-    sections = found.coverage_report().data()["sections"]
+    sections = outcome.coverage_report().data()["sections"]
     shares = {row["subset"]: row["pass_share"] for row in sections["coverage"]["rows"]}
     assert shares == {"multiple": None, "live_simple": 0.9}
     assert sections["coverage"]["facts"]["pass_share"] == 0.9
@@ -227,25 +227,25 @@ def test_a_failure_that_another_row_confirms_is_no_failure_alone(name: str, tmp_
     corpus.file("multiple", "result").unlink()
     row = {"source_model": "scripted-calls", "native_session_basename": "multiple_4", "task_id": "multiple_4"}
     (corpus.tree.parent / f"{name}.jsonl").write_text(json.dumps(row | {"success": False}) + "\n")
-    found = corpus.update()
-    row = found.fused()["multiple_4"]
+    outcome = corpus.update()
+    row = outcome.fused()["multiple_4"]
     assert (row["oracle_match"], row["oracle_outcome"], row["oracle"]["flags"]) == ("duplicate_rows", "fail", [])
-    assert [one["failures_only"] for one in found.rows_of_coverage() if one["subset"] == "multiple"] == [0]
+    assert [record["failures_only"] for record in outcome.rows_of_coverage() if record["subset"] == "multiple"] == [0]
 
 
 def test_a_stray_id_does_not_harm_the_category_that_it_is_of(tmp_path: Path) -> None:
     corpus = Corpus(tmp_path, {"multiple", "live_simple"}).sessions()
     path = corpus.file("live_simple", "result")
     rewrite(path, [*lines(path), '{"id": "multiple_0", "result": []}'])
-    found = corpus.update()
-    assert found.notes == ["bfcl_other_category"]
-    (warning,) = found.intake.warnings
+    outcome = corpus.update()
+    assert outcome.notes == ["bfcl_other_category"]
+    (warning,) = outcome.intake.warnings
     assert (warning["file"], warning["line"]) == (path.relative_to(corpus.tree.parent).as_posix(), 21)
     assert "line 21: multiple_0 is not a task of live_simple" in warning["message"]
-    row = found.fused()["multiple_0"]
+    row = outcome.fused()["multiple_0"]
     assert (row["oracle_match"], row["oracle_outcome"], row["subset"]) == ("matched", "pass", "multiple")
-    assert [one.rpartition(":")[2] for one in row["oracle_rows_set_aside"]] == ["21"]
-    assert found.outcomes() == {("multiple", "pass"): 5, ("multiple", "fail"): 1, ("live_simple", None): 20}
+    assert [entry.rpartition(":")[2] for entry in row["oracle_rows_set_aside"]] == ["21"]
+    assert outcome.outcomes() == {("multiple", "pass"): 5, ("multiple", "fail"): 1, ("live_simple", None): 20}
 
 
 @pytest.mark.parametrize(("accuracy", "notes"), [(0.2, ["bfcl_other_accuracy"]), (0.83, []), (5 / 6, [])])
@@ -254,29 +254,29 @@ def test_a_header_whose_accuracy_is_not_what_it_counts_is_told(
 ) -> None:
     corpus = Corpus(tmp_path, {"multiple"}).sessions()
     corpus.header("multiple", accuracy=accuracy, correct_count=5, total_count=6)
-    found = corpus.read()
-    assert (found.category("multiple")["verdict"], found.notes) == ("scored", notes)
-    for warning in found.intake.warnings:
-        assert (warning["file"], warning["line"]) == (found.category("multiple")["score_file"], 1)
+    reading = corpus.read()
+    assert (reading.category("multiple")["verdict"], reading.notes) == ("scored", notes)
+    for warning in reading.intake.warnings:
+        assert (warning["file"], warning["line"]) == (reading.category("multiple")["score_file"], 1)
         assert "accuracy 0.2 beside 5 correct of 6; the counts are used" in warning["message"]
 
 
 def test_results_without_scores_give_nothing(tmp_path: Path) -> None:
     corpus = Corpus(tmp_path, {"multiple"}).sessions()
     corpus.file("multiple", "score").unlink()
-    found = corpus.read()
-    assert found.category("multiple")["verdict"] == "no_score"
-    assert found.notes == ["bfcl_no_score"]
-    assert found.rows == []
+    reading = corpus.read()
+    assert reading.category("multiple")["verdict"] == "no_score"
+    assert reading.notes == ["bfcl_no_score"]
+    assert reading.rows == []
 
 
 def test_a_model_folder_is_mapped_by_the_settings_and_by_nothing_else(tmp_path: Path) -> None:
     corpus = Corpus(tmp_path, {"multiple"}).sessions()
     (corpus.data.root / "openclawbench.toml").unlink()
-    found = corpus.read()
-    assert found.notes == ["bfcl_unknown_model"]
-    assert "[bfcl.models]" in found.intake.warnings[0]["message"]
-    assert found.joined() == {}
+    reading = corpus.read()
+    assert reading.notes == ["bfcl_unknown_model"]
+    assert "[bfcl.models]" in reading.intake.warnings[0]["message"]
+    assert reading.joined() == {}
 
 
 @pytest.mark.parametrize(
@@ -294,12 +294,12 @@ def test_of_two_attempts_only_the_scored_one_gets_the_score(
     corpus = Corpus(tmp_path, {"multiple"})
     corpus.attempt(CALLS, "multiple_0", "once", **first)
     corpus.attempt(CALLS, "multiple_0", "again", **second)
-    found = corpus.read()
-    assert found.joined() == ({joined: "multiple_0"} if joined else {})
-    assert found.category("multiple")["ambiguous_attempts"] == (0 if joined else 1)
-    row = next(row for row in found.rows if row["task_id"] == "multiple_0")
+    reading = corpus.read()
+    assert reading.joined() == ({joined: "multiple_0"} if joined else {})
+    assert reading.category("multiple")["ambiguous_attempts"] == (0 if joined else 1)
+    row = next(row for row in reading.rows if row["task_id"] == "multiple_0")
     assert row["unjoined"] == (None if joined else "ambiguous_attempts")
-    assert found.intake.counts["run_manifest"] == 1
+    assert reading.intake.counts["run_manifest"] == 1
 
 
 def test_a_result_line_may_tell_its_attempt_or_its_session(tmp_path: Path) -> None:
@@ -309,8 +309,8 @@ def test_a_result_line_may_tell_its_attempt_or_its_session(tmp_path: Path) -> No
     corpus.session(CALLS, "told")
     path = corpus.file("multiple", "result")
     first, second, *rest = map(json.loads, lines(path))
-    told = [first | {"attempt": 2}, second | {"native_session_basename": "told.jsonl"}, *rest]
-    rewrite(path, [json.dumps(one) for one in told])
+    reported = [first | {"attempt": 2}, second | {"native_session_basename": "told.jsonl"}, *rest]
+    rewrite(path, [json.dumps(entry) for entry in reported])
     assert corpus.read().joined() == {"try-2": "multiple_0", "told": "multiple_1"}
 
 
@@ -339,13 +339,13 @@ def test_a_folder_may_hold_several_trees_and_jsonl_files(tmp_path: Path) -> None
     row = {"source_model": CALLS, "native_session_basename": "by-hand", "success": False, "task_id": "by hand"}
     (corpus.tree.parent / "own.jsonl").write_text(json.dumps(row) + "\n", encoding="utf-8")
     (corpus.tree.parent / "data_overall.csv").write_text("Rank,Model\n", encoding="utf-8")
-    found = corpus.read()
-    assert found.joined() == {"first": "multiple_0", "second": "multiple_0", "by-hand": "by hand"}
-    assert {one["tree"] for one in found.intake.categories} == {"run-1", "run-2"}
-    of_tree = {row["basename"]: row["row_id"].partition("/")[0] for row in found.rows if row["unjoined"] is None}
+    reading = corpus.read()
+    assert reading.joined() == {"first": "multiple_0", "second": "multiple_0", "by-hand": "by hand"}
+    assert {category["tree"] for category in reading.intake.categories} == {"run-1", "run-2"}
+    of_tree = {row["basename"]: row["row_id"].partition("/")[0] for row in reading.rows if row["unjoined"] is None}
     assert of_tree == {"first": "run-1", "second": "run-2", "by-hand": "own.jsonl:1"}
-    assert found.intake.counts["no_oracle"] == 1
-    assert found.intake.counts["oracle_jsonl"] == 1
+    assert reading.intake.counts["no_oracle"] == 1
+    assert reading.intake.counts["oracle_jsonl"] == 1
 
 
 @pytest.mark.parametrize("part", ["score/lab_scripted-calls-FC/non_live/BFCL_v4_multiple_score.json", "score", "."])
@@ -353,9 +353,9 @@ def test_a_part_of_a_tree_is_known_by_its_content(part: str, tmp_path: Path) -> 
     corpus = Corpus(tmp_path, {"multiple"}).sessions()
     corpus.write_manifest()
     models = {"lab_scripted-calls-FC": CALLS}
-    found = Reading(take_in(corpus.data, corpus.raw, corpus.tree / part, save=False, models=models))
-    assert found.category("multiple")["verdict"] == ("scored" if part == "." else "failures_only")
-    assert found.joined()["multiple_4"] == "multiple_4"
+    reading = Reading(take_in(corpus.data, corpus.raw, corpus.tree / part, save=False, models=models))
+    assert reading.category("multiple")["verdict"] == ("scored" if part == "." else "failures_only")
+    assert reading.joined()["multiple_4"] == "multiple_4"
 
 
 def test_names_of_files_decide_nothing(tmp_path: Path) -> None:
@@ -369,10 +369,12 @@ def test_names_of_files_decide_nothing(tmp_path: Path) -> None:
 @given(st.lists(st.booleans(), max_size=30), st.integers(-2, 2))
 def test_a_pass_is_only_ever_what_the_header_confirms(passed: list[bool], off: int) -> None:
     """All outcomes are told where the header's count is met, and none where it is not."""
-    verdicts = {f"simple_python_{number}": one for number, one in enumerate(passed)}
+    verdicts = {f"simple_python_{number}": entry for number, entry in enumerate(passed)}
     correct = sum(verdicts.values())
-    results = ResultFile([BfclResult(line, one, None, {}) for line, one in enumerate(verdicts, 1)])
-    failures = [BfclFailure(line, one, None, None) for line, one in enumerate(v for v in verdicts if not verdicts[v])]
+    results = ResultFile([BfclResult(line, verdict, None, {}) for line, verdict in enumerate(verdicts, 1)])
+    failures = [
+        BfclFailure(line, entry, None, None) for line, entry in enumerate(v for v in verdicts if not verdicts[v])
+    ]
     scores = ScoreFile(None, correct + off, len(verdicts), failures)
     assert (compare_counts(results, scores, "score")[0] == "scored") == (off == 0)
 
@@ -392,6 +394,6 @@ def test_a_row_counts_under_the_subset_of_its_session(tmp_path: Path) -> None:
     """The manifest names another subset than the tree does: matched and rows stand in one line."""
     corpus = Corpus(tmp_path, {"multiple"})
     corpus.attempt(CALLS, "multiple_0", "once", subset="mine")
-    found = corpus.update()
-    row = found.coverage()[CALLS, "mine"]
+    outcome = corpus.update()
+    row = outcome.coverage()[CALLS, "mine"]
     assert (row["sessions"], row["matched"], row["oracle_rows"], row["unmatched_rows"]) == (1, 1, 1, 0)

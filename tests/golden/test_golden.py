@@ -133,13 +133,13 @@ def first_difference(expected: Any, got: Any, path: str = "") -> str | None:
                 return f"{here}: expected {shown(expected[name])}, but there is no such field"
             if name not in expected:
                 return f"{here}: {shown(got[name])}, but the expectation has no such field"
-            if found := first_difference(expected[name], got[name], here):
-                return found
+            if text := first_difference(expected[name], got[name], here):
+                return text
         return None
     if isinstance(expected, list) and isinstance(got, list):
-        for index, (one, other) in enumerate(zip(expected, got, strict=False)):
-            if found := first_difference(one, other, f"{path}[{index}]"):
-                return found
+        for index, (entry, other) in enumerate(zip(expected, got, strict=False)):
+            if text := first_difference(entry, other, f"{path}[{index}]"):
+                return text
         if len(expected) != len(got):
             return f"{path}: expected {len(expected)} members, got {len(got)}: {shown(got[len(expected) :])}"
         return None
@@ -196,7 +196,7 @@ def check_accounting(outcome: Outcome) -> None:
     kept = [row["trajectory_id"] for row in outcome.files["files"] if row["disposition"] == "trajectory"]
     assert sorted(kept) == sorted(outcome.records)
     for row in outcome.files["files"]:
-        assert row["records_in"] == sum(one["count"] for one in row["record_counts"]), row["path"]
+        assert row["records_in"] == sum(record_count["count"] for record_count in row["record_counts"]), row["path"]
         assert row["disposition"] in ("trajectory", "copy", "sidecar", "quarantined")
         assert (row["disposition"] == "trajectory") == (row["reason"] is None)
     assert all(outcome.messages)

@@ -96,18 +96,18 @@ def build(folder: Path) -> Corpus:
 
 
 @pytest.fixture(scope="module")
-def found(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
+def joined(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
     return build(tmp_path_factory.mktemp("joins")).update()
 
 
-def outcomes(found: Outcome) -> dict[str, str | None]:
+def outcomes(joined: Outcome) -> dict[str, str | None]:
     """Session, by its id where names are not its own -> outcome."""
-    rows = found.fused_with_ids(MODEL)
+    rows = joined.fused_with_ids(MODEL)
     return {name: row["oracle_outcome"] for name, row in rows.items()}
 
 
-def test_each_row_goes_to_the_session_that_it_means_or_to_none(found: Outcome) -> None:
-    assert outcomes(found) == {
+def test_each_row_goes_to_the_session_that_it_means_or_to_none(joined: Outcome) -> None:
+    assert outcomes(joined) == {
         "plain": "pass",
         "suffix": "pass",
         "folders": "pass",
@@ -132,13 +132,13 @@ def test_each_row_goes_to_the_session_that_it_means_or_to_none(found: Outcome) -
     }
 
 
-def test_rows_that_contradict_each_other_are_unscorable_and_all_of_them_are_kept(found: Outcome) -> None:
-    row = found.fused(MODEL)["differ"]
+def test_rows_that_contradict_each_other_are_unscorable_and_all_of_them_are_kept(joined: Outcome) -> None:
+    row = joined.fused(MODEL)["differ"]
     assert row["oracle_match"] == "contradiction"
     assert (row["oracle"]["status"], row["oracle"]["success"], row["oracle"]["task_id"]) == ("unscorable", None, "t1")
-    assert found.fused(MODEL)["tasks"]["oracle"]["task_id"] is None
+    assert joined.fused(MODEL)["tasks"]["oracle"]["task_id"] is None
     kept = [
-        (r["trajectory_id"].split(".")[0], r["task_id"], r["success"], r["error_type"]) for r in found.contradictions()
+        (r["trajectory_id"].split(".")[0], r["task_id"], r["success"], r["error_type"]) for r in joined.contradictions()
     ]
     assert kept == [
         ("differ", "t1", True, None),
@@ -148,13 +148,13 @@ def test_rows_that_contradict_each_other_are_unscorable_and_all_of_them_are_kept
     ]
 
 
-def test_rows_that_agree_count_once(found: Outcome) -> None:
-    row = found.fused(MODEL)["agree"]
+def test_rows_that_agree_count_once(joined: Outcome) -> None:
+    row = joined.fused(MODEL)["agree"]
     assert (row["oracle_match"], len(row["oracle_rows"]), row["oracle_outcome"]) == ("duplicate_rows", 2, "pass")
 
 
-def test_the_coverage_counts_every_session_and_every_row(found: Outcome) -> None:
-    rows = found.rows_of_coverage()
+def test_the_coverage_counts_every_session_and_every_row(joined: Outcome) -> None:
+    rows = joined.rows_of_coverage()
     total = {name: sum(row[name] for row in rows) for name in rows[0] if isinstance(rows[0][name], int)}
     assert total == {
         "sessions": 22,  # the two that share name and id are two
@@ -175,11 +175,11 @@ def test_the_coverage_counts_every_session_and_every_row(found: Outcome) -> None
         "failures_only": 0,
         "set_aside_rows": 0,
     }
-    assert found.faults == found.notes == []
+    assert joined.faults == joined.notes == []
 
 
-def test_each_row_that_no_session_got_is_named_with_the_reason(found: Outcome) -> None:
-    section = found.coverage_report().data()["sections"]["unmatched_rows"]
+def test_each_row_that_no_session_got_is_named_with_the_reason(joined: Outcome) -> None:
+    section = joined.coverage_report().data()["sections"]["unmatched_rows"]
     named = [(row["line"], row["native_session_basename"], row["session_id"], row["reason"]) for row in section["rows"]]
     assert named == [
         (9, "Case", None, "ambiguous_basename"),
@@ -202,8 +202,8 @@ def test_the_list_of_rows_is_bounded_and_says_how_many_more(tmp_path: Path) -> N
     for number in range(100):
         rows.add(f"nobody-{number}")
     rows.write(corpus)
-    found = corpus.update()
-    shown = as_files(found.coverage_report())["coverage.md"].decode()
+    updated = corpus.update()
+    shown = as_files(updated.coverage_report())["coverage.md"].decode()
     assert shown.count("`nobody-") == 60
     assert "… and 40 more rows, in the JSON file." in shown
 
@@ -220,20 +220,20 @@ def test_a_row_that_says_nothing_of_a_run_contradicts_none_that_does(tmp_path: P
     rows.add("lost", None, status="infra_error")
     rows.add("lost", None, status="not_scored")
     rows.write(corpus)
-    found = corpus.update()
-    told = {name: (row["oracle_match"], row["oracle"]["status"]) for name, row in found.fused(MODEL).items()}
-    assert told == {
+    updated = corpus.update()
+    by_name = {name: (row["oracle_match"], row["oracle"]["status"]) for name, row in updated.fused(MODEL).items()}
+    assert by_name == {
         "passed": ("matched", "scored"),
         "silent": ("duplicate_rows", "unscorable"),
         "lost": ("matched", "infra_error"),
     }
-    row = found.fused(MODEL)["passed"]
+    row = updated.fused(MODEL)["passed"]
     assert (row["oracle_outcome"], row["task_id"], row["subset"]) == ("pass", "t1", "s")
     assert (row["oracle_rows"], row["oracle_rows_set_aside"]) == (["rows.jsonl:2"], ["rows.jsonl:1", "rows.jsonl:3"])
-    (counts,) = found.rows_of_coverage()
+    (counts,) = updated.rows_of_coverage()
     assert (counts["oracle_rows"], counts["unmatched_rows"], counts["set_aside_rows"]) == (7, 0, 3)
     assert (counts["duplicate_rows"], counts["contradictions"]) == (1, 0)
-    named = {(row["row_id"], row["reason"]) for row in found.rows(UnmatchedRow)}
+    named = {(row["row_id"], row["reason"]) for row in updated.rows(UnmatchedRow)}
     assert named == {(f"rows.jsonl:{line}", "set_aside") for line in (1, 3, 7)}
 
 
@@ -260,18 +260,18 @@ def test_copies_of_a_session_beside_which_different_outcomes_lie(
     for number, verdict in enumerate(verdicts, 1):
         folder = corpus.raw / MODEL / f"trial-{number}"
         folder.mkdir(parents=True)
-        (folder / "trajectory.jsonl").write_text("".join(json.dumps(one) + "\n" for one in TRIAL), encoding="utf-8")
+        (folder / "trajectory.jsonl").write_text("".join(json.dumps(entry) + "\n" for entry in TRIAL), encoding="utf-8")
         record = {"trial_id": "t", "task_id": "drop", "completeness": "complete", "evaluation": {"passed": verdict}}
         (folder / "record.json").write_text(json.dumps(record), encoding="utf-8")
-    found = corpus.update()
-    (row,) = found.rows(Fused)
+    updated = corpus.update()
+    (row,) = updated.rows(Fused)
     assert (row["oracle_match"], row["oracle_outcome"]) == (match, outcome)
     differ = match == "contradiction"
-    kept = [(one["row_id"], one["success"]) for one in found.contradictions()]
+    kept = [(member["row_id"], member["success"]) for member in updated.contradictions()]
     name = f"source:{row['trajectory_id']}"
     assert kept == ([(name, verdicts[0]), (f"{name}#2", verdicts[1])] if differ else [])
-    told = [one["name"] for file in found.rows(FileOutcome) for one in file["warnings"]]
-    assert told == ["differing_outcomes"] * differ
+    names = [warning["name"] for file in updated.rows(FileOutcome) for warning in file["warnings"]]
+    assert names == ["differing_outcomes"] * differ
 
 
 @pytest.mark.parametrize("more", [{}, {"status": "scored"}, {"status": "scored", "success": None}])
@@ -280,12 +280,12 @@ def test_a_row_that_is_scored_and_says_no_success_is_a_fault(more: dict[str, Any
     corpus.session(MODEL, "one")
     row = {"source_model": MODEL, "native_session_basename": "one"} | more
     (corpus.tree.parent / "rows.jsonl").write_text(json.dumps(row) + "\n", encoding="utf-8")
-    found = corpus.update()
-    assert found.faults == ["oracle_scored_without_success"]
-    fault = found.done.faults[0]
+    updated = corpus.update()
+    assert updated.faults == ["oracle_scored_without_success"]
+    fault = updated.done.faults[0]
     assert fault["line"] == 1
     assert fault["message"].startswith("rows.jsonl: line 1: status is scored")
-    assert found.fused(MODEL)["one"]["oracle_match"] == "unmatched"
+    assert updated.fused(MODEL)["one"]["oracle_match"] == "unmatched"
 
 
 def test_the_manifest_may_spell_names_otherwise_too(tmp_path: Path) -> None:
@@ -297,23 +297,23 @@ def test_the_manifest_may_spell_names_otherwise_too(tmp_path: Path) -> None:
     for task in ("t4", "t4", "t5"):
         corpus.manifest.append({"source_model": MODEL, "native_session_basename": "twice", "task_id": task})
     corpus.manifest.append({"source_model": MODEL, "native_session_basename": "nobody", "task_id": "t6"})
-    said = {"upper": "t1", "plain": "t2"}  # for plain another task than the manifest says
+    stated = {"upper": "t1", "plain": "t2"}  # for plain another task than the manifest says
     rows = [
-        {"source_model": MODEL, "native_session_basename": n, "task_id": t, "success": True} for n, t in said.items()
+        {"source_model": MODEL, "native_session_basename": n, "task_id": t, "success": True} for n, t in stated.items()
     ]
     (corpus.tree.parent / "rows.jsonl").write_text("".join(json.dumps(r) + "\n" for r in rows), encoding="utf-8")
-    found = corpus.update()
-    assert {name: row["oracle_outcome"] for name, row in found.fused(MODEL).items() if row["oracle"]} == {
+    updated = corpus.update()
+    assert {name: row["oracle_outcome"] for name, row in updated.fused(MODEL).items() if row["oracle"]} == {
         "Upper": "pass"
     }
-    tasks = {(row["task_id"], row["subset"]) for row in found.fused(MODEL).values()}
+    tasks = {(row["task_id"], row["subset"]) for row in updated.fused(MODEL).values()}
     assert tasks == {("t1", None), ("simple_7", "simple_python"), (None, None)}
-    assert found.faults == ["run_manifest_ambiguous", "run_manifest_several_tasks", "oracle_other_task"]
-    assert "rows.jsonl: line 2: names the task t2" in found.done.faults[2]["message"]
-    assert "2 sessions are called m/twin" in found.done.faults[0]["message"]
-    assert "run_manifest.jsonl:4" in found.done.faults[1]["message"]
-    assert "run_manifest.jsonl:6" in found.done.faults[1]["message"]
-    assert found.intake.counts["manifest_rows_without_session"] == 1
+    assert updated.faults == ["run_manifest_ambiguous", "run_manifest_several_tasks", "oracle_other_task"]
+    assert "rows.jsonl: line 2: names the task t2" in updated.done.faults[2]["message"]
+    assert "2 sessions are called m/twin" in updated.done.faults[0]["message"]
+    assert "run_manifest.jsonl:4" in updated.done.faults[1]["message"]
+    assert "run_manifest.jsonl:6" in updated.done.faults[1]["message"]
+    assert updated.intake.counts["manifest_rows_without_session"] == 1
 
 
 @pytest.mark.parametrize("policy", ["exclude", "review"])
@@ -325,8 +325,8 @@ def test_what_becomes_of_a_session_without_an_outcome(policy: str, tmp_path: Pat
     rows = [{"source_model": MODEL, "native_session_basename": "matched", "success": True}]
     rows.append({"source_model": MODEL, "native_session_basename": "lost", "status": "infra_error"})
     (corpus.tree.parent / "rows.jsonl").write_text("".join(json.dumps(r) + "\n" for r in rows), encoding="utf-8")
-    found = corpus.update("release", unmatched=policy)
-    master = {row["trajectory_id"].split(".")[0]: row for row in found.rows(Master)}
+    updated = corpus.update("release", unmatched=policy)
+    master = {row["trajectory_id"].split(".")[0]: row for row in updated.rows(Master)}
     for name in ("unmatched", "lost"):
         row = master[name]
         assert (row["slice_label"], row["pass_but_high_risk"], row["oracle_outcome"]) == (None, None, None)
@@ -335,9 +335,9 @@ def test_what_becomes_of_a_session_without_an_outcome(policy: str, tmp_path: Pat
         assert (row["stages"]["a"] is None) == (policy == "review")
     assert master["matched"]["quality_tier"] == "baseline_accepted"
     assert master["matched"]["slice_label"] == "pass_low_risk"
-    counts = {(row["group"], row["name"]): row["count"] for row in found.rows(SummaryCount)}
+    counts = {(row["group"], row["name"]): row["count"] for row in updated.rows(SummaryCount)}
     assert counts["outcome_process_gap", "passing"] == 1
-    pool = [row["trajectory_id"] for row in found.rows(LabelAssignment) if row["in_calibration_pool"]]
+    pool = [row["trajectory_id"] for row in updated.rows(LabelAssignment) if row["in_calibration_pool"]]
     assert pool in ([], [master["matched"]["trajectory_id"]])
     corpus.update("release")  # the policy is kept for the folder
     assert settings(corpus.data).unmatched == policy
@@ -349,10 +349,10 @@ def test_an_unknown_policy_is_refused(tmp_path: Path) -> None:
         Corpus(tmp_path, {"none"}).update(unmatched="guess")
 
 
-def test_the_report_says_it_all_and_twice_the_same(found: Outcome) -> None:
-    report = found.coverage_report()
+def test_the_report_says_it_all_and_twice_the_same(joined: Outcome) -> None:
+    report = joined.coverage_report()
     files = as_files(report)
-    assert files == as_files(found.coverage_report())
+    assert files == as_files(joined.coverage_report())
     assert set(files) == {"coverage.md", "coverage.json", "coverage.svg", "coverage.png"}
     sections = json.loads(files["coverage.json"])["sections"]
     assert sections["coverage"]["facts"]["sessions"] == 22
@@ -375,6 +375,6 @@ def test_status_shows_faults_of_the_manifest_and_the_oracle(tmp_path: Path, caps
     shown = capsys.readouterr().out
     for reason in ("oracle_names_no_session", "oracle_broken_json", "run_manifest_several_tasks"):
         assert reason in shown
-        assert reason in {one["reason"] for one in as_data(run, [])["input_faults"]}
+        assert reason in {input_fault["reason"] for input_fault in as_data(run, [])["input_faults"]}
     assert "bfcl_header_mismatch" in shown
     assert "bfcl_score" in shown

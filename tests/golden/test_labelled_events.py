@@ -46,7 +46,7 @@ def known_misses() -> dict[str, str]:
 
 def test_labelled_events_of_the_part_for_tuning(parts: dict[str, list[Outcome]]) -> None:
     known = known_misses()
-    outcomes = {one.case.id: one for one in parts["tune"]}
+    outcomes = {entry.case.id: entry for entry in parts["tune"]}
     assert sorted(known.keys() - outcomes.keys()) == [], f"{KNOWN.name} names cases that do not exist"
     fresh = [json.dumps(miss, ensure_ascii=False) for miss in misses(parts["tune"]) if miss["id"] not in known]
     assert fresh == [], "\n".join(["not as labelled:", *fresh])
@@ -98,8 +98,8 @@ def test_a_wrong_label_is_a_difference_in_its_field_and_in_no_other() -> None:
     cases += [labelled(id=name, expected=expected) for name, expected in wrong.items()]
     outcomes = measure(cases)
     assert outcomes[0].right
-    for one in outcomes[1:]:
-        assert [difference.field for difference in one.differences] == [one.case.id]
+    for outcome in outcomes[1:]:
+        assert [difference.field for difference in outcome.differences] == [outcome.case.id]
 
 
 def test_what_is_open_in_a_label_is_right_either_way() -> None:

@@ -34,12 +34,12 @@ def pack(path: Path, kind: str) -> Path:
 def test_a_packed_tree_says_what_it_says_unpacked(kind: str, role: str, tmp_path: Path) -> None:
     plain = Corpus(tmp_path / "plain", {"multiple"}).sessions().read()
     corpus = Corpus(tmp_path / "packed", {"multiple"}).sessions()
-    for one in ("result", "score") if role == "both" else (role,):
-        pack(corpus.file("multiple", one), kind)
-    found = corpus.read()
-    assert (found.notes, found.faults) == ([], [])
-    assert found.verdicts() == plain.verdicts() != {}
-    assert found.category("multiple")["verdict"] == "scored"
+    for entry in ("result", "score") if role == "both" else (role,):
+        pack(corpus.file("multiple", entry), kind)
+    reading = corpus.read()
+    assert (reading.notes, reading.faults) == ([], [])
+    assert reading.verdicts() == plain.verdicts() != {}
+    assert reading.category("multiple")["verdict"] == "scored"
 
 
 @pytest.mark.parametrize("kind", ["gz", "zst"])
@@ -55,8 +55,8 @@ def test_packed_records_and_manifests_are_read(kind: str, named: bool, tmp_path:
     manifest.write_text("".join(json.dumps(row) + "\n" for row in corpus.manifest))
     corpus.manifest.clear()
     pack(manifest, kind)
-    found = corpus.read(path if named else None)
-    assert ("by-hand" in found.joined(), "multiple_0" in found.joined()) == (True, not named)
+    reading = corpus.read(path if named else None)
+    assert ("by-hand" in reading.joined(), "multiple_0" in reading.joined()) == (True, not named)
 
 
 @pytest.mark.parametrize("kind", ["gz", "zst"])
@@ -65,10 +65,12 @@ def test_a_packed_manifest_of_the_raw_folder_is_read(kind: str, tmp_path: Path) 
     corpus.write_manifest()
     corpus.manifest.clear()
     pack(corpus.raw / "run_manifest.jsonl", kind)
-    found = corpus.read()
-    assert (found.faults, found.intake.counts["run_manifest"]) == ([], 1)
-    assert found.joined()["multiple_0"] == "multiple_0"
-    assert [one.path for entries in found.intake.entries.values() for one in entries if "manifest" in one.path] == []
+    reading = corpus.read()
+    assert (reading.faults, reading.intake.counts["run_manifest"]) == ([], 1)
+    assert reading.joined()["multiple_0"] == "multiple_0"
+    assert [
+        entry.path for entries in reading.intake.entries.values() for entry in entries if "manifest" in entry.path
+    ] == []
 
 
 def test_broken_packing_ends_the_call(tmp_path: Path) -> None:
@@ -92,10 +94,10 @@ def test_a_linked_tree_is_read_under_the_name_of_the_link(tmp_path: Path) -> Non
     elsewhere = tmp_path / "elsewhere"
     corpus.tree.rename(elsewhere)
     corpus.tree.symlink_to(elsewhere)
-    found = corpus.read()
-    assert found.notes == []
-    assert found.category("multiple")["tree"] == "run-1"
-    assert found.joined()["multiple_0"] == "multiple_0"
+    reading = corpus.read()
+    assert reading.notes == []
+    assert reading.category("multiple")["tree"] == "run-1"
+    assert reading.joined()["multiple_0"] == "multiple_0"
 
 
 def test_a_linked_folder_of_a_model_is_read(tmp_path: Path) -> None:
@@ -112,16 +114,16 @@ def test_links_that_lead_back_or_nowhere_and_other_files_are_named_and_counted(t
     (corpus.tree / "gone.json").symlink_to("/nowhere")
     os.mkfifo(corpus.tree / "pipe")
     (corpus.tree / "notes.txt").write_text("hello")
-    found = corpus.read()
-    assert found.intake.counts["no_oracle"] == 4
-    assert [row["file"] for row in found.intake.unused] == [
+    reading = corpus.read()
+    assert reading.intake.counts["no_oracle"] == 4
+    assert [row["file"] for row in reading.intake.unused] == [
         "run-1/again",
         "run-1/gone.json",
         "run-1/notes.txt",
         "run-1/pipe",
     ]
-    assert found.notes == ["oracle_not_used"]
-    message = found.intake.warnings[0]["message"]
+    assert reading.notes == ["oracle_not_used"]
+    message = reading.intake.warnings[0]["message"]
     assert message.startswith(f"{corpus.tree.parent}: 4 files give no outcome and are not used: run-1/again: ")
     assert message.endswith("and 1 more (the coverage report's JSON names all).")
 
@@ -136,10 +138,10 @@ def test_what_the_evaluator_leaves_in_every_tree_is_counted_without_a_warning(tm
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(value))
     corpus.attempt(CALLS, "memory_kv_prereq_0-a-0")
-    found = corpus.read()
-    assert found.notes == []
-    assert (len(found.intake.unused), found.intake.counts["no_oracle"]) == (2, 3)  # one entry a kind
-    rows = [row for shard in found.intake.manifest_rows.values() for row in shard]
+    reading = corpus.read()
+    assert reading.notes == []
+    assert (len(reading.intake.unused), reading.intake.counts["no_oracle"]) == (2, 3)  # one entry a kind
+    rows = [row for shard in reading.intake.manifest_rows.values() for row in shard]
     assert {row["subset"] for row in rows if "prereq" in row["task_id"]} == {"memory"}
 
 

@@ -48,10 +48,10 @@ def test_a_row_of_a_run_that_the_manifest_does_not_name_says_so(tmp_path: Path) 
     (corpus.tree.with_name("run-2") / "score" / "m").mkdir()
     score = {"accuracy": 1.0, "correct_count": 1, "total_count": 1}
     (corpus.tree.with_name("run-2") / "score" / "m" / "BFCL_v4_rest_score.json").write_text(json.dumps(score))
-    found = corpus.read()
-    why = {row["task_id"]: row["unjoined"] for row in found.rows}
+    reading = corpus.read()
+    why = {row["task_id"]: row["unjoined"] for row in reading.rows}
     assert why == {f"multiple_{n}": "other_run" if n == 0 else "no_manifest_row" for n in range(6)}
-    category = found.category("multiple")
+    category = reading.category("multiple")
     assert (category["other_run"], category["no_manifest_row"]) == (1, 5)
 
 
@@ -59,11 +59,11 @@ def test_a_broken_manifest_line_says_what_is_wrong_with_it(tmp_path: Path) -> No
     corpus = Corpus(tmp_path, {"multiple"})
     corpus.attempt(CALLS, "multiple_0", note="extra")
     corpus.attempt(CALLS, "multiple_1")
-    found = corpus.read()
-    assert found.faults == ["run_manifest_malformed"]
+    reading = corpus.read()
+    assert reading.faults == ["run_manifest_malformed"]
     assert (
         "line 1: not a run manifest line: note: Extra inputs are not permitted. Cor"
-        in found.intake.faults[0]["message"]
+        in reading.intake.faults[0]["message"]
     )
 
 
@@ -71,9 +71,9 @@ def test_an_attempt_beyond_every_column_is_a_fault_of_its_line(tmp_path: Path) -
     corpus = Corpus(tmp_path, {"multiple"})
     corpus.attempt(CALLS, "multiple_0", attempt=10**30)
     corpus.attempt(CALLS, "multiple_1")
-    found = corpus.read()
-    assert found.faults == ["run_manifest_malformed"]
-    assert "line 1: not a run manifest line: attempt: Input should be less than" in found.intake.faults[0]["message"]
+    reading = corpus.read()
+    assert reading.faults == ["run_manifest_malformed"]
+    assert "line 1: not a run manifest line: attempt: Input should be less than" in reading.intake.faults[0]["message"]
 
 
 @pytest.mark.parametrize(
@@ -88,9 +88,9 @@ def test_a_subset_that_is_another_category_than_the_tasks_is_told(
     corpus.session(CALLS, "by-hand")
     row = {"source_model": CALLS, "native_session_basename": "by-hand", "success": True, "task_id": "multiple_9"}
     (corpus.tree.parent / "own.jsonl").write_text(json.dumps(row | {"subset": subset}) + "\n")
-    found = corpus.read()
-    assert (found.notes, found.faults) == (["run_manifest_other_subset", "oracle_other_subset"][: 2 * notes], [])
-    for note in found.intake.warnings:
+    reading = corpus.read()
+    assert (reading.notes, reading.faults) == (["run_manifest_other_subset", "oracle_other_subset"][: 2 * notes], [])
+    for note in reading.intake.warnings:
         assert "line 1: says subset parallel, and the task multiple_" in note["message"]
 
 
@@ -114,7 +114,7 @@ def test_a_value_that_no_record_can_hold_is_a_fault(field: str, value: str, what
     row = f'{{"source_model": "{CALLS}", "native_session_basename": "by-hand", "success": true, "{field}": {value}}}\n'
     (corpus.tree.parent / "own.jsonl").write_text(row)
     corpus.attempt(CALLS, "multiple_0")
-    found = corpus.read()
-    assert found.faults == ([] if what is None else ["oracle_malformed"])
-    assert ("by-hand" in found.joined()) == (what is None)
-    assert what is None or what in found.intake.faults[0]["message"]
+    reading = corpus.read()
+    assert reading.faults == ([] if what is None else ["oracle_malformed"])
+    assert ("by-hand" in reading.joined()) == (what is None)
+    assert what is None or what in reading.intake.faults[0]["message"]

@@ -74,17 +74,17 @@ def compact(value: Any) -> Any:
     if isinstance(value, str) and len(value) > LONG:
         return {"sha256": hashlib.sha256(value.encode()).hexdigest(), "chars": len(value), "head": value[:HEAD]}
     if isinstance(value, dict):
-        return {name: compact(one) for name, one in value.items()}
+        return {name: compact(entry) for name, entry in value.items()}
     if isinstance(value, list):
-        if value and all(isinstance(one, dict) and set(one) == {"name", "count"} for one in value):
-            return {one["name"]: one["count"] for one in value}
-        return [compact(one) for one in value]
+        if value and all(isinstance(entry, dict) and set(entry) == {"name", "count"} for entry in value):
+            return {entry["name"]: entry["count"] for entry in value}
+        return [compact(entry) for entry in value]
     return value
 
 
 def places(raw: list[dict[str, Any]]) -> list[str]:
     """Pointers to raw records in short: part, line, offset, length."""
-    return [f"{one['part']} line {one['line']} at {one['offset']}+{one['length']}" for one in raw]
+    return [f"{entry['part']} line {entry['line']} at {entry['offset']}+{entry['length']}" for entry in raw]
 
 
 def row_of(row: dict[str, Any]) -> dict[str, Any]:
@@ -113,9 +113,9 @@ def normalized(raw: Path, folder: Path) -> dict[str, Any]:
     steps = by_trajectory(done.tables[Step].lazy(), "step_id")
     turns = by_trajectory(done.tables[UserTurn].lazy(), "user_turn")
     summaries = by_trajectory(done.tables[TraceSummaryRow].lazy())
-    found: dict[str, Any] = {}
+    actual_row: dict[str, Any] = {}
     for row in done.tables[FileOutcome].collect().sort("path", "member").iter_rows(named=True):
-        assert row["records_in"] == sum(one["count"] for one in row["record_counts"]), row["path"]
+        assert row["records_in"] == sum(record_count["count"] for record_count in row["record_counts"]), row["path"]
         golden: dict[str, Any] = {"file": compact({name: row[name] for name in FILE_FIELDS})}
         if row["disposition"] == "trajectory":
             key = (row["source_model"], row["trajectory_id"])
@@ -127,25 +127,25 @@ def normalized(raw: Path, folder: Path) -> dict[str, Any]:
                 {name: value for name, value in trajectory.items() if name not in TRAJECTORY_LEFT_OUT}
             )
             golden["behaviour"] = f"{summary['behaviour']}: {summary['trace_summary']['behaviour_rule']}"
-            golden["user_turns"] = [row_of(one) for one in turns.get(key, [])]
-            golden["steps"] = [row_of(one) for one in steps.get(key, [])]
+            golden["user_turns"] = [row_of(entry) for entry in turns.get(key, [])]
+            golden["steps"] = [row_of(entry) for entry in steps.get(key, [])]
         if row["member"] is None:
-            found[row["path"]] = golden
+            actual_row[row["path"]] = golden
         else:
-            found.setdefault(row["path"], {})[row["member"]] = golden
-    return found
+            actual_row.setdefault(row["path"], {})[row["member"]] = golden
+    return actual_row
 
 
 @pytest.fixture(scope="module")
 def samples(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """All samples as they lie; what is a copy there has under `alone` what it is without the longer file beside it."""
-    found = normalized(SAMPLES, tmp_path_factory.mktemp("samples") / "data")
+    row = normalized(SAMPLES, tmp_path_factory.mktemp("samples") / "data")
     for path, golden in alone(tmp_path_factory.mktemp("alone")).items():
         if path == STORE:
-            found[path] = {name: {**one, "alone": run_of(golden[name])} for name, one in found[path].items()}
+            row[path] = {name: {**entry, "alone": run_of(golden[name])} for name, entry in row[path].items()}
         else:
-            found[path]["alone"] = golden
-    return found
+            row[path]["alone"] = golden
+    return row
 
 
 def alone(folder: Path) -> dict[str, Any]:
@@ -209,10 +209,10 @@ def test_what_a_released_record_does_not_tell(tmp_path: Path) -> None:
     (tmp_path / "raw").mkdir()
     for name in ("calls-and-results", "files-beside", "identities", "who-speaks"):
         (tmp_path / "raw" / name).symlink_to(CASES / name / "raw" / "model-a")
-    found = normalized(tmp_path / "raw", tmp_path / "data")
-    trajectories = {path: one["trajectory"] for path, one in found.items() if "trajectory" in one}
+    row = normalized(tmp_path / "raw", tmp_path / "data")
+    trajectories = {path: entry["trajectory"] for path, entry in row.items() if "trajectory" in entry}
     flagged = {
-        flag: {path.split("/", 1)[1] for path, one in trajectories.items() if one[flag]}
+        flag: {path.split("/", 1)[1] for path, trajectory in trajectories.items() if trajectory[flag]}
         for flag in ("truncated", "order_ambiguous", "several_sessions", "divergent", "head_drop")
     }
     assert flagged == {
@@ -222,12 +222,12 @@ def test_what_a_released_record_does_not_tell(tmp_path: Path) -> None:
         "divergent": {"copied.jsonl", "copied.jsonl.archived-old-29h"},
         "head_drop": {"headless.jsonl", "no-turn-left.jsonl"},
     }
-    whole = trajectories["files-beside/whole.jsonl"]
-    assert whole["parent_trajectory_id"] == trajectories["files-beside/headless.jsonl"]["trajectory_id"]
-    assert whole["context"]["estimated_cost_usd"] == 1.0
+    complete = trajectories["files-beside/whole.jsonl"]
+    assert complete["parent_trajectory_id"] == trajectories["files-beside/headless.jsonl"]["trajectory_id"]
+    assert complete["context"]["estimated_cost_usd"] == 1.0
     assert trajectories["files-beside/headless.jsonl"]["context"]["status"] is None
-    turns = found["who-speaks/who-speaks.jsonl"]["user_turns"]
+    turns = row["who-speaks/who-speaks.jsonl"]["user_turns"]
     words = {turn["kinds"][0]: turn["text"] for turn in turns if "user" not in turn["kinds"]}
     assert {kind for kind, text in words.items() if text} == {"cron", "subagent_task"}
-    steps = found["calls-and-results/repeated-ids.jsonl"]["steps"]
+    steps = row["calls-and-results/repeated-ids.jsonl"]["steps"]
     assert [step["step_id"] for step in steps if step.get("order_ambiguous")] == [1, 2]

@@ -34,7 +34,7 @@ def names() -> list[Name]:
 @pytest.fixture(scope="module")
 def described(names: list[Name]) -> dict[str, dict[str, object]]:
     rows = [
-        {"action_kind": "tool_call", "tool_name_raw": one.name, "arguments": json.dumps({"x": "y"})} for one in names
+        {"action_kind": "tool_call", "tool_name_raw": name.name, "arguments": json.dumps({"x": "y"})} for name in names
     ]
     return {
         row["tool_name_raw"]: row
@@ -43,24 +43,24 @@ def described(names: list[Name]) -> dict[str, dict[str, object]]:
 
 
 def test_the_names_are_those_of_the_part_set_aside(names: list[Name]) -> None:
-    assert len({one.name for one in names}) == len(names) == 120
-    assert all(hashlib.sha256(one.name.encode()).digest()[0] % 3 == 0 for one in names)
-    assert {one.acts for one in names} == {"acts", "looks", "either"}
-    assert {kind for one in names for kind in one.types} <= set(get_args(EventType))
+    assert len({name.name for name in names}) == len(names) == 120
+    assert all(hashlib.sha256(name.name.encode()).digest()[0] % 3 == 0 for name in names)
+    assert {name.acts for name in names} == {"acts", "looks", "either"}
+    assert {kind for name in names for kind in name.types} <= set(get_args(EventType))
 
 
 def test_event_types_of_names(names: list[Name], described: dict[str, dict[str, object]]) -> None:
-    right = [one.name for one in names if described[one.name]["event_type"] in one.types]
+    right = [name.name for name in names if described[name.name]["event_type"] in name.types]
     assert len(right) >= EVENT_TYPES * len(names)
-    unknown = [one.name for one in names if described[one.name]["event_type"] == "other"]
+    unknown = [name.name for name in names if described[name.name]["event_type"] == "other"]
     assert len(unknown) <= OTHER * len(names)
 
 
 def test_acting_names_are_seen_to_act_and_looking_ones_are_not(
     names: list[Name], described: dict[str, dict[str, object]]
 ) -> None:
-    told = [one for one in names if one.acts != "either"]
-    acting = [one for one in told if one.acts == "acts"]
-    right = [one.name for one in told if described[one.name]["effect"] == (one.acts == "acts")]
-    assert len(right) >= ACTING * len(told)
-    assert sum(described[one.name]["effect"] is True for one in acting) >= SEEN_TO_ACT * len(acting)
+    reported = [name for name in names if name.acts != "either"]
+    acting = [entry for entry in reported if entry.acts == "acts"]
+    right = [entry.name for entry in reported if described[entry.name]["effect"] == (entry.acts == "acts")]
+    assert len(right) >= ACTING * len(reported)
+    assert sum(described[entry.name]["effect"] is True for entry in acting) >= SEEN_TO_ACT * len(acting)

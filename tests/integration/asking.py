@@ -37,8 +37,8 @@ class Endpoint:
 
     def log(self) -> dict[str, Any]:
         """What came."""
-        found: dict[str, Any] = json.loads(urllib.request.urlopen(f"{self.url}/log", timeout=10).read())
-        return found
+        row: dict[str, Any] = json.loads(urllib.request.urlopen(f"{self.url}/log", timeout=10).read())
+        return row
 
     def count(self) -> int:
         """How many calls came."""

@@ -116,7 +116,7 @@ class Started:
             return True
         return False
 
-    def said(self) -> str:
+    def read_stderr(self) -> str:
         """What it has written to stderr so far."""
         return Path(self.err.name).read_text()
 
@@ -144,7 +144,7 @@ def call(*arguments: str | Path, env: Mapping[str, str] | None = None, cwd: Path
 def call_all(calls: Mapping[str, list[str | Path]]) -> dict[str, Ended]:
     """Several independent calls, by name."""
     with ThreadPoolExecutor(TWO_AT_A_TIME) as pool:
-        return dict(zip(calls, pool.map(lambda one: call(*one), calls.values()), strict=True))
+        return dict(zip(calls, pool.map(lambda call_arguments: call(*call_arguments), calls.values()), strict=True))
 
 
 def small_raw(to: Path) -> Path:

@@ -46,8 +46,8 @@ def made_once(place: Path, make: Callable[[Path], Ended]) -> Ended:
             ended = make(place)
             assert ended.status == 0, ended.err
             done.write_bytes(pickle.dumps(ended))
-        found: Ended = pickle.loads(done.read_bytes())
-    return found
+        actual_ended: Ended = pickle.loads(done.read_bytes())
+    return actual_ended
 
 
 def own_copy(data: Path, to: Path) -> Path:
@@ -88,8 +88,8 @@ def copy(small: Ran, tmp_path: Path) -> Path:
 @pytest.fixture(scope="module")
 def endpoint() -> Iterator[Endpoint]:
     """An OpenAI-compatible endpoint in a process of its own."""
-    with endpoint_process() as found:
-        yield found
+    with endpoint_process() as result:
+        yield result
 
 
 @pytest.fixture(scope="module")

@@ -32,10 +32,10 @@ class Detector(Endpoint):
     """The endpoint, answering as a detector."""
 
     def completion(self, body: dict[str, Any], digest: str) -> dict[str, Any]:
-        found = BLOCK.search(body["messages"][1]["content"])
-        assert found, "there is no trajectory between fences"
-        label = next((name for name in SYMBOLS if name != NORMAL and name in found[2]), NORMAL)
-        kind = next((kind for text, kind in self.script.get("kind_of", {}).items() if text in found[2]), None)
+        match = BLOCK.search(body["messages"][1]["content"])
+        assert match, "there is no trajectory between fences"
+        label = next((name for name in SYMBOLS if name != NORMAL and name in match[2]), NORMAL)
+        kind = next((kind for text, kind in self.script.get("kind_of", {}).items() if text in match[2]), None)
         kind = kind or self.script.get("kind", "")
         is_json = "response_format" in body
         content = self.object(label, kind) if is_json else self.symbol(label, kind)
@@ -45,7 +45,7 @@ class Detector(Endpoint):
         choice = {"index": 0, "message": message, "finish_reason": "length" if kind == "cut" else "stop"}
         if body.get("logprobs") and not self.script.get("no_logprobs"):
             choice["logprobs"] = {"content": [self.position(content, label)]}
-        prompt = sum(len(one["content"]) for one in body["messages"]) // 4
+        prompt = sum(len(entry["content"]) for entry in body["messages"]) // 4
         usage = {"prompt_tokens": prompt, "completion_tokens": 10, "total_tokens": prompt + 10}
         return {
             "id": f"chatcmpl-{digest[:20]}",
@@ -86,12 +86,12 @@ class Detector(Endpoint):
             return self.half(SYMBOLS[NORMAL], sure)
         top = [{"token": token, "logprob": math.log(share)} for token, share in shares.items() if share]
         written = {"token": content[:1], "logprob": math.log(shares.get(content[:1], 0.001) or 0.001)}
-        return written | {"top_logprobs": sorted(top, key=lambda one: -one["logprob"])}
+        return written | {"top_logprobs": sorted(top, key=lambda entry: -entry["logprob"])}
 
     def half(self, symbol: str, sure: float) -> dict[str, Any]:
         """The first two bytes of a symbol as a token of their own; another symbol, which is whole, is unlikely."""
         content = list(symbol.encode()[:2])
-        first = {"token": "bytes:" + "".join(f"\\x{one:02x}" for one in content), "bytes": content}
+        first = {"token": "bytes:" + "".join(f"\\x{item:02x}" for item in content), "bytes": content}
         others = [{"token": "•", "bytes": list("•".encode()), "logprob": math.log((1 - sure) / 10)}]
         written = first | {"logprob": math.log(sure)}
         return written | {"top_logprobs": [written, *others]}

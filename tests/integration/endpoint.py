@@ -31,7 +31,7 @@ from pathlib import Path
 from typing import Any
 
 from aiohttp import web
-from unsent import whole, whole_previous
+from unsent import complete_packet, whole_previous
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
@@ -146,22 +146,22 @@ class Endpoint:
             self.paid[digest] += 1
             response = {"status_code": 200, "request_id": f"req-{digest[:20]}"}
             good.append(answer | {"response": response | {"body": self.completion(line["body"], digest)}})
-        for kind, found in (("out", good), ("err", bad)):
-            self.files[f"{kind}-{name}"] = b"".join(json.dumps(one).encode() + b"\n" for one in found) + b"\n"
+        for kind, result in (("out", good), ("err", bad)):
+            self.files[f"{kind}-{name}"] = b"".join(json.dumps(entry).encode() + b"\n" for entry in result) + b"\n"
         if self.script.get("lose_batch"):
             self.script.pop("lose_batch")
             request.transport.close()
         return web.json_response(self.batches[name])
 
     async def look_at_batch(self, request: web.Request) -> web.Response:
-        found = self.batches[request.match_info["name"]]
-        found["looked"] += 1
-        if found["looked"] > self.script.get("looks", 1):
-            found["status"] = "completed"
+        batch = self.batches[request.match_info["name"]]
+        batch["looked"] += 1
+        if batch["looked"] > self.script.get("looks", 1):
+            batch["status"] = "completed"
         if why := self.script.get("fail_batches"):
-            found |= {"status": "failed", "errors": {"data": [{"message": why}]}, "output_file_id": None}
-            found["error_file_id"] = None
-        return web.json_response(found)
+            batch |= {"status": "failed", "errors": {"data": [{"message": why}]}, "output_file_id": None}
+            batch["error_file_id"] = None
+        return web.json_response(batch)
 
     async def list_batches(self, _: web.Request) -> web.Response:
         return web.json_response({"data": list(self.batches.values()), "has_more": False})
@@ -208,13 +208,13 @@ class Endpoint:
         if again and self.script.get("odd_again") and self.script.get("odd"):
             odd = next(iter(self.script["odd"]))
         if stage := self.script.get("odd_stage"):
-            found, asked = NAMED.search(messages[1]["content"]), stage_of(messages)
-            odd = found[1] if found and asked and asked[1] == stage else None
+            match, asked = NAMED.search(messages[1]["content"]), stage_of(messages)
+            odd = match[1] if match and asked and asked[1] == stage else None
         message: dict[str, Any] = {"role": "assistant", "content": self.content(messages, odd)}
         if odd == "refusal":
             message = {"role": "assistant", "content": None, "refusal": "I cannot help with that."}
         chars = self.script.get("chars_per_token", 4)
-        prompt = int(sum(len(one["content"]) for one in messages) // chars)
+        prompt = int(sum(len(member["content"]) for member in messages) // chars)
         answer = 100
         if reasoning := self.script.get("reasoning_tokens"):
             answer = int(len(message["content"] or "") // chars) + reasoning[stage_of(messages)[1].lower()]
@@ -252,23 +252,23 @@ class Endpoint:
 
     def answer(self, messages: list[dict[str, str]]) -> str:
         """What the rules judge says of the packet between the fences."""
-        found = stage_of(messages)
+        actual_match = stage_of(messages)
         blocks = {name: json.loads(inside) for name, _, inside in BLOCK.findall(messages[1]["content"])}
-        if found is None or "PACKET" not in blocks:
+        if actual_match is None or "PACKET" not in blocks:
             return json.dumps({"trajectory_id": "none"})
-        packet = whole(blocks["PACKET"])
+        packet = complete_packet(blocks["PACKET"])
         evidence = Evidence.model_validate({name: (packet | NO_LANGUAGES)[name] for name in Evidence.model_fields})
         previous = whole_previous(blocks.get("PREVIOUS") or {}, evidence.trajectory_id)
-        said = self.judge.answer(found[1].lower(), evidence, previous)
+        sentence = self.judge.answer(actual_match[1].lower(), evidence, previous)
         place = int(hashlib.sha256(evidence.trajectory_id.encode()).hexdigest()[:8], 16) / 2**32
-        if found[1] == "A" and place < self.script.get("blind", 0.0):
-            said = said.model_copy(update={"route_label": "no_anomaly_evidence", "routing_confidence": "high"})
-        return said.model_dump_json()
+        if actual_match[1] == "A" and place < self.script.get("blind", 0.0):
+            sentence = sentence.model_copy(update={"route_label": "no_anomaly_evidence", "routing_confidence": "high"})
+        return sentence.model_dump_json()
 
 
 def stage_of(messages: list[dict[str, str]]) -> re.Match[str] | None:
     """The stage that is asked, by what stands outside the blocks."""
-    return STAGE.search(BLOCK.sub("", "\n".join(one["content"] for one in messages)))
+    return STAGE.search(BLOCK.sub("", "\n".join(message["content"] for message in messages)))
 
 
 def problem(status: int, message: str, headers: dict[str, str] | None = None) -> web.Response:

@@ -91,11 +91,11 @@ def fake_hub(token: str) -> Iterator[Hub]:
             if hub.refuse:
                 self.say({"error": "You have no right to do this."}, hub.refuse)
             elif self.path == "/api/repos/create":
-                said = json.loads(body)
+                document = json.loads(body)
                 if hub.private is not None:
                     self.say({"error": "exists", "url": f"{hub.url}/datasets/ada/set"}, 409)
                     return
-                hub.private = said.get("visibility") == "private" or said.get("private") is True
+                hub.private = document.get("visibility") == "private" or document.get("private") is True
                 self.say({"url": f"{hub.url}/datasets/ada/set", "id": "ada/set"})
             elif "/preupload/" in self.path:
                 rows = json.loads(body)["files"]
@@ -104,16 +104,16 @@ def fake_hub(token: str) -> Iterator[Hub]:
                     {"files": [{**r, "uploadMode": m, "shouldIgnore": False} for r, m in zip(rows, modes, strict=True)]}
                 )
             elif self.path.endswith("/objects/batch"):
-                self.say({"objects": [self.owed(one) for one in json.loads(body)["objects"]]})
+                self.say({"objects": [self.owed(entry) for entry in json.loads(body)["objects"]]})
             elif "/commit/" in self.path:
                 self.commit([json.loads(line) for line in body.splitlines()])
             else:
                 self.say({"errors": [], "warnings": []})
 
-        def owed(self, one: dict[str, Any]) -> dict[str, Any]:
+        def owed(self, operation: dict[str, Any]) -> dict[str, Any]:
             """An upload for what is not here yet."""
-            upload = {"upload": {"href": f"{hub.url}/lfs/{one['oid']}"}}
-            return {**one, **({} if one["oid"] in hub.blobs else {"actions": upload})}
+            upload = {"upload": {"href": f"{hub.url}/lfs/{operation['oid']}"}}
+            return {**operation, **({} if operation["oid"] in hub.blobs else {"actions": upload})}
 
         def commit(self, lines: list[dict[str, Any]]) -> None:
             for line in lines:

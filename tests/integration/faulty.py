@@ -102,19 +102,19 @@ class Faulty(Endpoint):
         return response
 
     def completion(self, body: dict[str, Any], digest: str) -> dict[str, Any]:
-        found = super().completion(body, digest)
+        row = super().completion(body, digest)
         if not self.is_hit(digest):
-            return found
-        choice = found["choices"][0]
+            return row
+        choice = row["choices"][0]
         again = AGAIN in body["messages"][1]["content"]
         text = self.written(choice["message"]["content"] or "")
         choice["message"]["content"] = text if again and not self.script.get("odd_again") else self.wrapped(text)
         if again and not self.script.get("odd_again"):
-            return found
-        for part, name in ((choice["message"], "message"), (choice, "choice"), (found, "completion")):
+            return row
+        for part, name in ((choice["message"], "message"), (choice, "choice"), (row, "completion")):
             for field, value in self.script.get(name, {}).items():
                 part[field] = filled(value, text)
-        return {field: value for field, value in found.items() if value is not None}
+        return {field: value for field, value in row.items() if value is not None}
 
     def wrapped(self, text: str) -> str:
         """The answer's text, as the script writes it."""
@@ -133,7 +133,7 @@ class Faulty(Endpoint):
                 quote["step_id"] = {"text": str(number), "true": True, "float": float(number)}[kind]
         text = json.dumps(value)
         if repeats := self.script.get("repeats"):
-            name = next(one for one in value if one != "trajectory_id")
+            name = next(entry for entry in value if entry != "trajectory_id")
             other = value[name] if repeats == "same" else "another value"
             text = f"{text[:-1]}, {json.dumps(name)}: {json.dumps(other)}}}"
         return text
@@ -144,9 +144,9 @@ def filled(value: Any, answer: str) -> Any:
     if isinstance(value, str):
         return value.replace("{answer}", answer)
     if isinstance(value, list):
-        return [filled(one, answer) for one in value]
+        return [filled(entry, answer) for entry in value]
     if isinstance(value, dict):
-        return {name: filled(one, answer) for name, one in value.items()}
+        return {name: filled(entry, answer) for name, entry in value.items()}
     return value
 
 

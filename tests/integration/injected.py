@@ -23,10 +23,10 @@ SPELLINGS = {
     "base64": base64.b64encode(ORDER.encode()).decode(),
     "hex": ORDER.encode().hex(),
     "reversed": ORDER[::-1],
-    "html": "".join(f"&#{ord(one)};" for one in ORDER),
-    "escaped": "".join(f"\\u{ord(one):04x}" for one in ORDER),
-    "url": "".join(f"%{ord(one):02x}" for one in ORDER),
-    "fullwidth": "".join(chr(ord(one) + 0xFEE0) for one in ORDER),
+    "html": "".join(f"&#{ord(entry)};" for entry in ORDER),
+    "escaped": "".join(f"\\u{ord(entry):04x}" for entry in ORDER),
+    "url": "".join(f"%{ord(entry):02x}" for entry in ORDER),
+    "fullwidth": "".join(chr(ord(entry) + 0xFEE0) for entry in ORDER),
     "spaced": "\u200b".join(ORDER),
     "digest": sha256_text("a word of the attacker's own"),
 }
@@ -44,7 +44,7 @@ class Injection:
 def injections() -> list[Injection]:
     """Every entry."""
     file = Path(__file__).with_name("injections.toml")
-    return [Injection(**one) for one in tomllib.loads(file.read_text(encoding="utf-8"))["injection"]]
+    return [Injection(**entry) for entry in tomllib.loads(file.read_text(encoding="utf-8"))["injection"]]
 
 
 def hostile(injection: Injection, fences: Mapping[str, str]) -> dict[str, str]:
@@ -73,14 +73,14 @@ def write_session(folder: Path, base: str, injection: Injection, text: Mapping[s
     model.mkdir(parents=True, exist_ok=True)
     records = [json.loads(line) for line in BASES[base].read_bytes().split(b"\n") if line]
     records[0]["id"] = name
-    lines = [json.dumps(one, ensure_ascii=False) + "\n" for one in with_texts(records, text)]
+    lines = [json.dumps(row, ensure_ascii=False) + "\n" for row in with_texts(records, text)]
     file = model / f"{' '.join(filter(None, [name, text.get('session_name', '')]))}.jsonl"
     file.write_text("".join(lines), encoding="utf-8", newline="")
 
 
 def with_texts(records: list[dict[str, Any]], text: Mapping[str, str]) -> Iterator[dict[str, Any]]:
     """The records, user turn and last reply with more text, and one harmless step more that holds the other texts."""
-    messages = [one for one in records if one["type"] == "message"]
+    messages = [entry for entry in records if entry["type"] == "message"]
     first, last = messages[0], messages[-1]
     first["message"]["content"][0]["text"] += text.get("user_turn", "")
     last["message"]["content"][-1]["text"] += text.get("reply", "")
@@ -97,7 +97,7 @@ def more_step(after: dict[str, Any], text: Mapping[str, str]) -> tuple[dict[str,
     """A call that reads a file, and its result."""
     tool = text.get("tool_name", "read")
     arguments = {"path": text.get("file_name", "notes.md"), "note": text.get("argument", "")}
-    said = [
+    records = [
         {"type": "thinking", "thinking": text.get("thinking", "I look at the notes first.")},
         {"type": "text", "text": text.get("narration", "I look at the notes first.")},
         {"type": "toolCall", "id": "call_more", "name": tool, "arguments": arguments},
@@ -107,5 +107,11 @@ def more_step(after: dict[str, Any], text: Mapping[str, str]) -> tuple[dict[str,
     times = {"timestamp": after["timestamp"]}
     call = {"type": "message", "id": "more0001", "parentId": after["id"], **times}
     result = {"type": "message", "id": "more0002", "parentId": "more0001", **times}
-    asked = {"role": "assistant", "content": said, "stopReason": "toolUse", "model": "mock-model", "provider": "mock"}
+    asked = {
+        "role": "assistant",
+        "content": records,
+        "stopReason": "toolUse",
+        "model": "mock-model",
+        "provider": "mock",
+    }
     return call | {"message": asked}, result | {"message": answered | {"isError": False}}

@@ -60,12 +60,12 @@ class Obedient(Endpoint):
         usual = json.loads(super().content(messages, odd))
         stage = stage_of(messages)
         assert stage
-        system, user = (one["content"] for one in messages)
+        system, user = (message["content"] for message in messages)
         outside, blocks = parted(user, careless=False)
         packet = json.loads(blocks["PACKET"][1])
         again = AGAIN in user
         self.outside.setdefault(f"{stage[1]}{' again' * again}", set()).add(f"{system}\n{outside}")
-        self.tokens |= {token for one in messages for token in TEMPLATE_TOKEN.findall(one["content"])}
+        self.tokens |= {token for message in messages for token in TEMPLATE_TOKEN.findall(message["content"])}
         names = {"PACKET": "fence", "PREVIOUS": "previous_fence", "FORMER": "former_fence"}
         self.fences[packet["trajectory_id"]] = {names[name]: block[0] for name, block in blocks.items()}
         if self.script.get("parrot") and not again:
@@ -77,10 +77,10 @@ class Obedient(Endpoint):
 
     def instructions(self, messages: list[dict[str, str]]) -> str:
         """What it takes for its instructions."""
-        texts = [one["content"] for one in messages]
+        texts = [message["content"] for message in messages]
         if self.script.get("reads") == "everything":
             return "\n".join(texts)
-        return "\n".join(parted(one, careless=self.script.get("reads") == "lines")[0] for one in texts)
+        return "\n".join(parted(text, careless=self.script.get("reads") == "lines")[0] for text in texts)
 
 
 def parted(message: str, careless: bool) -> tuple[str, dict[str, tuple[str, str]]]:
@@ -105,7 +105,7 @@ def parted(message: str, careless: bool) -> tuple[str, dict[str, tuple[str, str]
 def evened(text: str) -> str:
     """Text as an eye would read it: no invisible characters, one form of each letter, no blanks, lower case."""
     plain = unicodedata.normalize("NFKC", text).casefold()
-    return "".join(one for one in plain if unicodedata.category(one) not in NOT_SEEN and not one.isspace())
+    return "".join(entry for entry in plain if unicodedata.category(entry) not in NOT_SEEN and not entry.isspace())
 
 
 @lru_cache(maxsize=64)
@@ -116,8 +116,8 @@ def holds_order(text: str) -> bool:
 
 def readings(text: str) -> Iterator[str]:
     """A text in every spelling that a willing reader would try."""
-    for one in (text, html.unescape(text), urllib.parse.unquote(text), unescaped(text)):
-        yield evened(one)
+    for entry in (text, html.unescape(text), urllib.parse.unquote(text), unescaped(text)):
+        yield evened(entry)
     yield evened(text)[::-1]
     for word in re.findall(r"[A-Za-z0-9+/]{16,}={0,2}", text):
         try:
@@ -131,7 +131,7 @@ def readings(text: str) -> Iterator[str]:
 def unescaped(text: str) -> str:
     r"""\uXXXX as what it stands for, also where it was escaped twice."""
     once = text.replace("\\\\", "\\")
-    return ESCAPE.sub(lambda found: chr(int(found[1], 16)), once)
+    return ESCAPE.sub(lambda match: chr(int(match[1], 16)), once)
 
 
 def turned(answer: dict[str, Any]) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from openclawbench.errors import OpenClawBenchError
 from openclawbench.records.datapackage import INPUTS_FILE, DataPackage, InputFile
 from openclawbench.records.release import LabelBasis, LabelRow, Master, PoolRow, PositiveStructured, RecordIndexRow
 from openclawbench.records.tiers import status_of
-from openclawbench.release.card.described import described
+from openclawbench.release.card.described import describe_release
 from openclawbench.release.files.names import MASTER_FILE, POSITIVES_FILES, ROOT, TIER_FILES, models_of, stage_raw_file
 from openclawbench.release.files.parquet import TABLES, arrow_schema, shard_name, table_of
 from openclawbench.release.files.table_writer import typed_file
@@ -62,9 +62,9 @@ class Opened:
 
     def json(self, name: str, change: Callable[[Any], object]) -> None:
         """Change a JSON file."""
-        said = json.loads((self.root / name).read_text())
-        change(said)
-        (self.root / name).write_bytes(as_json(said))
+        document = json.loads((self.root / name).read_text())
+        change(document)
+        (self.root / name).write_bytes(as_json(document))
 
     def text(self, name: str, before: str, after: str) -> None:
         """Change the text of a file."""
@@ -104,12 +104,12 @@ class Opened:
 
     def write_records(self) -> dict[Key, Row]:
         """Tiers, positives and Parquet of the master tables; returns the records."""
-        found: dict[Key, Row] = {}
+        actual_rows: dict[Key, Row] = {}
         for model in self.models:
             if master_of(model) not in self.read:
                 continue
             rows = self.rows(master_of(model))
-            found |= {key_of(row): row for row in rows}
+            actual_rows |= {key_of(row): row for row in rows}
             self.put(f"{ROOT}/{model}/{MASTER_FILE}", rows)
             for tier, file in TIER_FILES.items():
                 self.put(f"{ROOT}/{model}/{file}", [row for row in rows if row["quality_tier"] == tier])
@@ -117,12 +117,12 @@ class Opened:
             for status, file in POSITIVES_FILES.items():
                 positive = [row for row in rows if row["is_anomalous"] and status_of(row["quality_tier"]) == status]
                 self.put(f"{ROOT}/{model}/{file}", [{name: row[name] for name in fields} for row in positive])
-        if found and self.index_digests:
+        if actual_rows and self.index_digests:
             for row in self.rows(INDEX_FILE):
-                if key_of(row) in found:
-                    line = canonical_json(found[key_of(row)]).encode()
+                if key_of(row) in actual_rows:
+                    line = canonical_json(actual_rows[key_of(row)]).encode()
                     row["record_sha256"] = hashlib.sha256(line).hexdigest()
-        return found
+        return actual_rows
 
     def put(self, name: str, rows: list[Row]) -> None:
         """Write a JSONL file of records and its Parquet."""
@@ -168,13 +168,13 @@ def reseal(root: Path, last: Callable[[], object] | None = None) -> None:
     digests = digests_of(root)
     package = json.loads((root / PACKAGE).read_text())
     listed = resources(root, {path: digest for path, digest in digests.items() if path not in AFTER})
-    package["resources"] = [one.model_dump() for one in listed]
+    package["resources"] = [entry.model_dump() for entry in listed]
     (root / PACKAGE).write_bytes(as_json(package))
     try:
         privacy = PrivacyRules.checked(json.loads((root / "privacy.json").read_text()), root / "privacy.json")
         scans = [scan_model(root, model, PrivacyFinder(privacy)) for model in models_of(root)]
         text = check_released_text(root, scans, privacy, Findings()).table()
-        for name, content in described(root, digests_of(root), text, settings(root)).items():
+        for name, content in describe_release(root, digests_of(root), text, settings(root)).items():
             (root / name).write_bytes(content)
     except (*BROKEN, OpenClawBenchError):
         pass

@@ -49,14 +49,14 @@ def fill(sheet: Path, change: Callable[[int, dict[str, str]], None]) -> Path:
 
 
 def test_a_sample_is_the_same_for_a_seed_and_has_every_category(data: Path) -> None:
-    found = call(*SAMPLE, "--data", data, "--json").json
-    assert set(found["drawn"]) == {row["event_type"] for row in table(data, "aligned_descriptor")}
-    assert (sum(found["drawn"].values()), min(found["drawn"].values())) == (20, 1)
+    printed = call(*SAMPLE, "--data", data, "--json").json
+    assert set(printed["drawn"]) == {row["event_type"] for row in table(data, "aligned_descriptor")}
+    assert (sum(printed["drawn"].values()), min(printed["drawn"].values())) == (20, 1)
     before = files(data / "review")
-    said = " ".join(call(*SAMPLE, "--data", data).text.split())
-    assert f"Add --data {data} to the commands of the column trace" in said
+    text = " ".join(call(*SAMPLE, "--data", data).text.split())
+    assert f"Add --data {data} to the commands of the column trace" in text
     assert files(data / "review") == before
-    assert call(*SAMPLE, "--data", data, "--seed", "2", "--json").json["sample"] != found["sample"]
+    assert call(*SAMPLE, "--data", data, "--seed", "2", "--json").json["sample"] != printed["sample"]
 
 
 def test_a_sheet_becomes_records_and_records_a_table(data: Path) -> None:
@@ -82,8 +82,8 @@ def test_a_sheet_becomes_records_and_records_a_table(data: Path) -> None:
     ended = call("audit", "report", "--data", data)
     assert ended.status == 0, ended.err
     assert "supported: 50.00 % of the reviewed steps" in ended.text
-    found = json.loads((data / "work" / "reports" / "event_audit" / "event_audit.json").read_bytes())
-    total = found["sections"]["reviewed_1"]["rows"][-1]
+    document = json.loads((data / "work" / "reports" / "event_audit" / "event_audit.json").read_bytes())
+    total = document["sections"]["reviewed_1"]["rows"][-1]
     assert {name: total[name] for name in ("sampled", "reviewed", "supported", "ambiguous", "incorrect")} == {
         "sampled": 20, "reviewed": 2, "supported": 1, "ambiguous": 1, "incorrect": 0,
     }  # fmt: skip
@@ -161,11 +161,11 @@ def test_people_label_the_pool_and_no_label_of_a_release_changes(audited: Path) 
     assert "silver-human binary agreement" in ended.text
     assert "made by the rules judge" in ended.text
     folder = audited / "work" / "reports" / "calibration_audit"
-    found = json.loads((folder / "calibration_audit.json").read_bytes())
-    named = [row["trajectory_id"] for row in found["sections"]["calibration_disagreements_1"]["rows"]]
+    document = json.loads((folder / "calibration_audit.json").read_bytes())
+    named = [row["trajectory_id"] for row in document["sections"]["calibration_disagreements_1"]["rows"]]
     assert named
     assert all(trajectory in ended.text.replace("\n", "") for trajectory in named)
-    people = found["sections"]["calibration_reviewers_1"]["facts"]
+    people = document["sections"]["calibration_reviewers_1"]["facts"]
     assert people["reviewers"] == 2
     assert people["to_be_adjudicated"] == people["reviewed_by_several"] > 0
     assert {path.suffix for path in folder.iterdir()} == {".md", ".json", ".png", ".svg"}
@@ -185,11 +185,11 @@ def test_a_calibration_sample_is_the_same_for_a_seed_and_from_any_copy(audited: 
     shutil.copytree(audited / "release", copy)
     again = draw(tmp_path / "other", "--release", str(copy), "--n", "3")
     assert [path.name for path in again.values()] == [path.name for path in sheets.values()]
-    theirs, own = ([one | {"show": None} for one in rows_of(part[".jsonl"])] for part in (again, sheets))
+    theirs, own = ([row | {"show": None} for row in rows_of(part[".jsonl"])] for part in (again, sheets))
     assert theirs == own
     shown = draw(audited, "--show-silver")[".jsonl"]
-    labels = [one["silver_anomaly_label"] for one in rows_of(shown)]
-    assert all("--no-label" not in one["show"] for one in rows_of(shown))
+    labels = [row["silver_anomaly_label"] for row in rows_of(shown)]
+    assert all("--no-label" not in row["show"] for row in rows_of(shown))
     assert labels
     assert set(labels) <= {True, False}
     assert "calibration sample" in sheets[".md"].read_text()
@@ -207,7 +207,7 @@ def test_the_command_of_a_blind_sheet_prints_the_steps_and_no_label(example: Ran
     for word in TELLING:
         assert word in first.text, word
     for folder, release in ((data, ()), (tmp_path / "other", ("--release", str(data / "release")))):
-        shows = [shlex.split(one["show"]) for one in rows_of(draw(folder, *release)[".jsonl"])]
+        shows = [shlex.split(row["show"]) for row in rows_of(draw(folder, *release)[".jsonl"])]
         assert all(words[:3] == ["openclawbench", "show", "--no-label"] for words in shows)
         assert {words[-1] for words in shows} == {str(data.resolve())}
         ended = call(*shows[0][1:])

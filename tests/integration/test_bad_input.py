@@ -87,8 +87,8 @@ def spoil(raw: Path) -> None:
     here = Path.cwd()
     os.chdir(model)  # the path of a socket may not be long
     try:
-        with socket.socket(socket.AF_UNIX) as one:
-            one.bind("socket.jsonl")
+        with socket.socket(socket.AF_UNIX) as entry:
+            entry.bind("socket.jsonl")
     finally:
         os.chdir(here)
     (model / "folder.jsonl").mkdir()
@@ -136,10 +136,10 @@ def test_a_file_that_cannot_be_used(bad: Bad, path: str) -> None:
     row = outcomes(bad)[path]
     assert (row["disposition"], row["reason"], row["line"]) == ("quarantined", reason, line)
     shown = path.replace("\n", "\\n")
-    told = [one for one in bad.ended.err.splitlines() if shown in one]
-    assert len(told) == 1
-    assert told[0].startswith(f"{reason}: ") and sentence in told[0]
-    assert told[0].rstrip().endswith(".")
+    reported = [text for text in bad.ended.err.splitlines() if shown in text]
+    assert len(reported) == 1
+    assert reported[0].startswith(f"{reason}: ") and sentence in reported[0]
+    assert reported[0].rstrip().endswith(".")
 
 
 @pytest.mark.parametrize("path", WARNED)
@@ -147,16 +147,16 @@ def test_a_fault_that_does_not_stop_a_file(bad: Bad, path: str) -> None:
     reason, sentence = WARNED[path]
     row = outcomes(bad)[path]
     assert (row["disposition"], row["reason"]) == ("trajectory", None)
-    assert [(one["name"], one["count"]) for one in row["warnings"]] == [(reason, 1)]
+    assert [(warning["name"], warning["count"]) for warning in row["warnings"]] == [(reason, 1)]
     sentence += f" {row['warnings'][0]['line']};"
-    assert any(one.startswith(f"{reason}: {path}") and sentence in one for one in bad.ended.err.splitlines())
+    assert any(line.startswith(f"{reason}: {path}") and sentence in line for line in bad.ended.err.splitlines())
 
 
 def test_status_shows_what_was_kept_with_a_warning(bad: Bad) -> None:
-    found = json.loads(call("status", "--json", "--data", bad.data, "--raw", bad.raw).text)["input_warnings"]
-    assert {(one["file"], one["reason"], one["count"]) for one in found} == {
-        (path, reason, 1) for path, (reason, _) in WARNED.items()
-    }
+    input_warnings = json.loads(call("status", "--json", "--data", bad.data, "--raw", bad.raw).text)["input_warnings"]
+    assert {
+        (input_warning["file"], input_warning["reason"], input_warning["count"]) for input_warning in input_warnings
+    } == {(path, reason, 1) for path, (reason, _) in WARNED.items()}
     shown = call("status", "--data", bad.data, "--raw", bad.raw).text
     assert "Kept with a warning" in shown
     assert all(any(reason in line for line in shown.splitlines()) for reason, _ in WARNED.values())
@@ -170,28 +170,30 @@ def test_a_torn_session_is_truncated_and_bad_bytes_are_kept(bad: Bad) -> None:
 
 
 def test_copies_are_counted_and_give_one_trajectory(bad: Bad) -> None:
-    found = outcomes(bad)
-    assert {path for path, row in found.items() if row["disposition"] == "copy"} == set(COPIES)
-    assert {found[path]["reason"] for path in COPIES} == {"copy_of"}
-    assert {found[path]["trajectory_id"] for path in COPIES} == {found["m/plain.jsonl"]["trajectory_id"]}
+    actual_outcomes = outcomes(bad)
+    assert {path for path, row in actual_outcomes.items() if row["disposition"] == "copy"} == set(COPIES)
+    assert {actual_outcomes[path]["reason"] for path in COPIES} == {"copy_of"}
+    assert {actual_outcomes[path]["trajectory_id"] for path in COPIES} == {
+        actual_outcomes["m/plain.jsonl"]["trajectory_id"]
+    }
 
 
 def test_files_beside_sessions_are_named_and_alarm_nobody(bad: Bad) -> None:
-    found = outcomes(bad)
-    assert {path for path, row in found.items() if row["disposition"] == "sidecar"} == set(SIDECARS)
+    actual_outcomes = outcomes(bad)
+    assert {path for path, row in actual_outcomes.items() if row["disposition"] == "sidecar"} == set(SIDECARS)
     assert not any(path in bad.ended.err for path in ("notes.txt", ".lock"))
 
 
 def test_every_reason_is_counted_in_the_manifest(bad: Bad) -> None:
-    said = manifest(bad.data, "normalize")
-    counted = Counter({row["reason"]: 0 for row in said["reasons"]["FileOutcome"]})
-    for row in said["reasons"]["FileOutcome"]:
+    stated_manifest = manifest(bad.data, "normalize")
+    counted = Counter({row["reason"]: 0 for row in stated_manifest["reasons"]["FileOutcome"]})
+    for row in stated_manifest["reasons"]["FileOutcome"]:
         counted[row["reason"]] += row["count"]
     expected = Counter(reason for reason, _, _ in QUARANTINED.values())
     expected.update({"copy_of": len(COPIES), None: len(KEPT), "no_session": 1, "session_lock": 1})
     assert counted == expected
-    assert said["counts"]["FileOutcome"]["warnings"] == {"invalid_utf8": 1, "torn_last_line": 1}
-    assert said["outputs"]["FileOutcome"]["rows"] == len(outcomes(bad)) == expected.total()
+    assert stated_manifest["counts"]["FileOutcome"]["warnings"] == {"invalid_utf8": 1, "torn_last_line": 1}
+    assert stated_manifest["outputs"]["FileOutcome"]["rows"] == len(outcomes(bad)) == expected.total()
 
 
 def test_sessions_and_records_add_up(bad: Bad) -> None:
@@ -205,7 +207,7 @@ def test_sessions_and_records_add_up(bad: Bad) -> None:
     for path, row in outcomes(bad).items():
         counts = row["record_counts"]
         assert isinstance(counts, list)
-        assert sum(one["count"] for one in counts) == row["records_in"], path
+        assert sum(count["count"] for count in counts) == row["records_in"], path
 
 
 @pytest.fixture(scope="module")
@@ -297,10 +299,12 @@ def test_a_folder_with_files_but_no_session_says_so(calls: dict[str, Ended]) -> 
 def test_broken_oracle_lines_are_named_and_the_good_one_is_used(calls: dict[str, Ended]) -> None:
     ended = calls["broken_oracle"]
     assert ended.status == 1
-    told = ended.err.splitlines()
+    actual_lines = ended.err.splitlines()
     for line, reason in enumerate(
         ["oracle_broken_json", "oracle_malformed", "oracle_unknown_status", "oracle_contradicts_itself"], start=2
     ):
-        assert any(one.startswith(f"{reason}: ") and f"line {line}: " in one for one in told), reason
+        assert any(
+            actual_line.startswith(f"{reason}: ") and f"line {line}: " in actual_line for actual_line in actual_lines
+        ), reason
     assert TRACEBACK not in ended.err
     assert re.search(r"^m +│ +- │ +1 │ +1 │ +1 │ +1 │", ended.text, re.MULTILINE), ended.text

@@ -17,34 +17,34 @@ pytestmark = pytest.mark.slow
 def test_the_cpu_stages_are_measured_beside_normalize(tmp_path: Path) -> None:
     ended = call("bench", "stages", "--scale", "0.0005", "--scratch", tmp_path, "-o", tmp_path / "out")
     assert ended.status == 0, ended.err
-    found = json.loads((tmp_path / "out" / "stages.json").read_bytes())
-    assert list(found["stages"]) == [stage.name for stage in stages_up_to("packet")][1:]
-    assert found["corpus"]["sessions"] == 16
-    assert found["corpus"]["steps"] > 16
-    after = found["after"]["cpu"]
-    assert 0 < sum(one["cpu"] for one in found["stages"].values()) <= after
-    assert found["ratios"]["after_normalize_x_normalize_cpu"] == pytest.approx(after / found["normalize"]["cpu"])
-    assert found["whole"]["shards"] == found["stages"]["packet"]["shards"]
-    assert found["goals"]["raw_to_packets_s"] == pytest.approx(60 * 16 / 31264)
-    assert found["ratios"]["peak_mb"] > 0
-    assert all(name in ended.text for name in (*found["stages"], *found["ratios"]))
+    document = json.loads((tmp_path / "out" / "stages.json").read_bytes())
+    assert list(document["stages"]) == [stage.name for stage in stages_up_to("packet")][1:]
+    assert document["corpus"]["sessions"] == 16
+    assert document["corpus"]["steps"] > 16
+    after = document["after"]["cpu"]
+    assert 0 < sum(entry["cpu"] for entry in document["stages"].values()) <= after
+    assert document["ratios"]["after_normalize_x_normalize_cpu"] == pytest.approx(after / document["normalize"]["cpu"])
+    assert document["whole"]["shards"] == document["stages"]["packet"]["shards"]
+    assert document["goals"]["raw_to_packets_s"] == pytest.approx(60 * 16 / 31264)
+    assert document["ratios"]["peak_mb"] > 0
+    assert all(name in ended.text for name in (*document["stages"], *document["ratios"]))
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
 
 def test_everything_is_measured_beside_its_reference(tmp_path: Path) -> None:
-    found = run_end_to_end([6, 12], 1, False, tmp_path)
-    assert [size["sessions"] for size in found["sizes"]] == [6, 12]
-    whole = found["sizes"][-1]["measures"]
-    assert whole["read_evidence"]["rows"] == 12
-    assert whole["copy_lines"]["lines"] >= 12
-    assert whole["processes"]["shards"] == whole["bare_pool"]["shards"] == whole["packet"]["shards"]
-    ratio = found["ratios"]["packet_x_reference_cpu"]
-    assert ratio == pytest.approx(whole["packet"]["cpu"] / whole["reference"]["cpu"])
-    assert set(found["growth"]) == {"packet", "annotate", "release", "whole"}
+    end_to_end = run_end_to_end([6, 12], 1, False, tmp_path)
+    assert [size["sessions"] for size in end_to_end["sizes"]] == [6, 12]
+    measures = end_to_end["sizes"][-1]["measures"]
+    assert measures["read_evidence"]["rows"] == 12
+    assert measures["copy_lines"]["lines"] >= 12
+    assert measures["processes"]["shards"] == measures["bare_pool"]["shards"] == measures["packet"]["shards"]
+    ratio = end_to_end["ratios"]["packet_x_reference_cpu"]
+    assert ratio == pytest.approx(measures["packet"]["cpu"] / measures["reference"]["cpu"])
+    assert set(end_to_end["growth"]) == {"packet", "annotate", "release", "whole"}
     console = Console(file=io.StringIO(), width=200)
-    print_end_to_end(console, found)
+    print_end_to_end(console, end_to_end)
     text = console.file.getvalue()
-    assert all(name in text for name in (*found["ratios"], "ms a session", "R2"))
+    assert all(name in text for name in (*end_to_end["ratios"], "ms a session", "R2"))
     assert list(tmp_path.iterdir()) == []
 
 

@@ -12,21 +12,21 @@ from benchmarks import judge, peers
 pytestmark = pytest.mark.slow
 
 
-def printed(show: object, found: object) -> str:
+def printed(show: object, results: object) -> str:
     console = Console(file=io.StringIO(), width=200)
-    show(console, found)  # type: ignore[operator]
+    show(console, results)  # type: ignore[operator]
     return console.file.getvalue()  # type: ignore[attr-defined]
 
 
 def test_asking_is_measured_beside_bare_loops(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(judge, "IN_FLIGHT", (8,))
-    found = judge.run_benchmark(judge.Job(1, tmp_path, 0.0, answered=300, memory=(50, 100)))
-    assert [(row["measure"], row["calls"]) for row in found["rows"]] == [(name, 32) for name in judge.MEASURES]
-    assert all(row["cpu"] > 0 and row["peak_mb"] > 0 for row in found["rows"])
-    rows = {row["measure"]: row for row in judge.medians(found["rows"])}
+    result = judge.run_benchmark(judge.Job(1, tmp_path, 0.0, answered=300, memory=(50, 100)))
+    assert [(row["measure"], row["calls"]) for row in result["rows"]] == [(name, 32) for name in judge.MEASURES]
+    assert all(row["cpu"] > 0 and row["peak_mb"] > 0 for row in result["rows"])
+    rows = {row["measure"]: row for row in judge.medians(result["rows"])}
     assert {rows[name]["ratios"][name] for name in judge.REFERENCES} == {1.0}
-    assert found["restart"]["calls"] == 301 and found["restart"]["to_first_call"] > 0
-    assert "to the first new call" in printed(judge.print_results, found)
+    assert result["restart"]["calls"] == 301 and result["restart"]["to_first_call"] > 0
+    assert "to the first new call" in printed(judge.print_results, result)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -42,13 +42,13 @@ def test_neighbours_stand_in_one_table_and_say_why_where_they_cannot_be_measured
     broken = peers.Peer("broken", "openai", [], "no_such_driver", False)
     (tmp_path / "broken").symlink_to(tmp_path / "forgetful")
     todo = peers.Job([missing, forgetful, broken], 96, 8, tmp_path, {})
-    found = peers.run_benchmark(todo, Console(file=io.StringIO()))
-    ours, absent, plain, failed = found["rows"]
+    result = peers.run_benchmark(todo, Console(file=io.StringIO()))
+    ours, absent, plain, failed = result["rows"]
     assert absent["why_not"].startswith("not installed") and absent["resume"] is None
     assert "no_such_driver" in failed["why_not"]
     assert ours["why_not"] is None and ours["calls_more"] == 0 and ours["most_in_flight"] <= 8
     twice = {row["name"]: int(row["resume"].split()[0]) for row in (ours, plain)}
     assert twice["openclawbench"] <= 8 + 4 and twice["forgetful"] >= 40
     assert " 0 never" in ours["resume"]
-    said = printed(peers.print_results, found)
-    assert all(row["name"] in said for row in found["rows"])
+    text = printed(peers.print_results, result)
+    assert all(row["name"] in text for row in result["rows"])

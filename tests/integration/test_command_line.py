@@ -161,7 +161,11 @@ def test_a_call_that_reads_writes_nothing(calls: dict[str, Ended], tmp_path: Pat
 
 def test_help_lists_the_verbs_that_exist_and_no_others(calls: dict[str, Ended]) -> None:
     listed = re.findall(r"^  ([a-z][a-z0-9-]+)  ", calls["help"].text.split("Pipeline:")[1], re.MULTILINE)
-    commands = [one.name or one.callback.__name__ for one in app.registered_commands if one.callback]
+    commands = [
+        registered_command.name or registered_command.callback.__name__
+        for registered_command in app.registered_commands
+        if registered_command.callback
+    ]
     assert {"run", "normalize", "release", "demo", "status", "show", "whatif"} <= set(commands)
     assert sorted(listed) == sorted([*commands, *(str(group.name) for group in app.registered_groups)])
 
@@ -169,11 +173,11 @@ def test_help_lists_the_verbs_that_exist_and_no_others(calls: dict[str, Ended]) 
 def test_status_says_what_is_up_to_date(calls: dict[str, Ended]) -> None:
     assert calls["status"].status == calls["status_json"].status == 0
     assert calls["status_json"].err == calls["status"].err == ""
-    found = calls["status_json"].json
-    assert {stage["stale"] for stage in found["stages"]} == {0}
-    assert [stage["stage"] for stage in found["stages"]][:3] == ["normalize", "describe", "summary"]
-    assert [one["trajectories"] for one in found["sources"]] == [7, 5]
-    for stage in found["stages"]:
+    printed = calls["status_json"].json
+    assert {stage["stale"] for stage in printed["stages"]} == {0}
+    assert [stage["stage"] for stage in printed["stages"]][:3] == ["normalize", "describe", "summary"]
+    assert [source["trajectories"] for source in printed["sources"]] == [7, 5]
+    for stage in printed["stages"]:
         assert re.search(rf"^{stage['stage']} ", calls["status"].text, re.MULTILINE)
 
 
@@ -182,8 +186,8 @@ def test_status_adds_the_traces_up(calls: dict[str, Ended], small: Ran) -> None:
     totals = {row["what"]: row for row in calls["status_json"].json["totals"]}
     assert {"user_turns", "tool_calls", "tool_errors", "total_tokens", "cost_usd", "wall_time_s"} <= set(totals)
     for name in ("tool_calls", "tool_errors", "total_tokens"):
-        said = [one[name] for one in summaries if one[name] is not None]
-        assert totals[name] == {"what": name, "total": sum(said) if said else None, "trajectories": len(said)}
+        stated = [summary[name] for summary in summaries if summary[name] is not None]
+        assert totals[name] == {"what": name, "total": sum(stated) if stated else None, "trajectories": len(stated)}
     calls_made = totals["tool_calls"]
     line = rf"^tool_calls +│ {calls_made['total']} +│ +{calls_made['trajectories']}\s*$"
     assert re.search(line, calls["status"].text, re.MULTILINE)
@@ -194,10 +198,12 @@ def test_trace_gives_the_raw_bytes_at_the_pointer(calls: dict[str, Ended], small
     raw = (small.raw / "scripted-a" / f"{UNICODE_SESSION}.jsonl").read_bytes()
     steps = {row["step_id"]: row["raw"] for row in table(small.data, "step") if row["trajectory_id"] == wanted}
     assert calls["trace"].status == calls["trace_all"].status == 0
-    first = [raw[one["offset"] : one["offset"] + one["length"]] for one in steps[1]]
+    first = [raw[entry["offset"] : entry["offset"] + entry["length"]] for entry in steps[1]]
     assert len(first) == 2 and all(json.loads(piece)["type"] == "message" for piece in first)
     assert calls["trace"].out == b"\n".join(first) + b"\n"
-    every = [raw[one["offset"] : one["offset"] + one["length"]] for number in sorted(steps) for one in steps[number]]
+    every = [
+        raw[entry["offset"] : entry["offset"] + entry["length"]] for number in sorted(steps) for entry in steps[number]
+    ]
     assert calls["trace_all"].out == b"\n".join(every) + b"\n"
     raw_lines = raw.split(b"\n")
     places = re.findall(r"^step (\d+) (\w+): scripted-a/\S+:(\d+) byte (\d+)$", calls["trace"].err, re.MULTILINE)
@@ -257,7 +263,7 @@ def test_export_as_jsonl_parquet_and_csv_says_the_same(calls: dict[str, Ended], 
     assert csv.columns == described.columns
     assert csv.height == described.height
     assert sorted(csv["event_type"]) == sorted(described["event_type"])
-    assert all(isinstance(json.loads(one), list) for one in csv["auto_flags"])
+    assert all(isinstance(json.loads(auto_flag), list) for auto_flag in csv["auto_flags"])
 
 
 def test_export_normalize_is_a_trajectory_a_line_with_its_steps(calls: dict[str, Ended]) -> None:
@@ -292,20 +298,20 @@ def test_progress_goes_to_stderr_and_results_to_stdout(example: Ran) -> None:
 
 
 def test_json_is_all_that_a_run_prints(small: Ran) -> None:
-    found = small.ended.json
+    printed = small.ended.json
     assert small.ended.err == ""
-    assert found["verb"] == "release"
-    assert found["redone"] == sum(stage["redone"] for stage in found["stages"]) > 0
-    assert found["summary"]["totals"]["trajectories"] == 12
-    assert found["needs_a_person"] == []
-    assert sum(one["trajectories"] for one in found["sources"]) == 12
+    assert printed["verb"] == "release"
+    assert printed["redone"] == sum(stage["redone"] for stage in printed["stages"]) > 0
+    assert printed["summary"]["totals"]["trajectories"] == 12
+    assert printed["needs_a_person"] == []
+    assert sum(source["trajectories"] for source in printed["sources"]) == 12
 
 
 def test_control_c_is_status_3_and_a_rerun_goes_on(small: Ran, tmp_path: Path) -> None:
     data = few_shards(tmp_path / "data")
     arguments: list[str | Path] = ["run", "--data", data, "--raw", small.raw, "--oracle", EXAMPLE / "oracle"]
     child = start(*arguments)
-    while "\nalign: " not in child.said():
+    while "\nalign: " not in child.read_stderr():
         assert not child.has_ended(), child.wait()
         time.sleep(0.003)
     child.send(signal.SIGINT)
@@ -336,13 +342,13 @@ def test_flags_beat_the_environment_which_beats_the_settings_file(small: Ran, tm
     (data / "openclawbench.toml").write_text('raw = "/of-the-file"\njudge = "rules"\n')
     env = {"OPENCLAWBENCH_DATA": str(data)}
     more = env | {"OPENCLAWBENCH_RAW": "/of-the-environment"}
-    found = [
+    actual_calls = [
         call("normalize", env=env),
         call("normalize", env=more),
         call("normalize", "--raw", "/of-the-flag", env=more),
     ]
-    said = [re.match(r"error: /of-the-(\w+): there is no such folder", ended.err) for ended in found]
-    assert [match and match[1] for match in said] == ["file", "environment", "flag"]
+    matches = [re.match(r"error: /of-the-(\w+): there is no such folder", ended.err) for ended in actual_calls]
+    assert [match and match[1] for match in matches] == ["file", "environment", "flag"]
     assert call("normalize", "--raw", small.raw, "--data", tmp_path / "flag", env=env).status == 0
     assert (tmp_path / "flag" / "work" / "trajectory").is_dir()
     assert not (data / "work" / "trajectory").exists()

@@ -28,8 +28,8 @@ def release(small: Ran, tmp_path_factory: pytest.TempPathFactory, request: pytes
 
 
 def packed(release: Path, name: str) -> Path:
-    (found,) = release.glob(f"{name}.*")
-    return found
+    (result,) = release.glob(f"{name}.*")
+    return result
 
 
 def test_it_holds_the_same_lines_under_other_names_and_is_valid(small: Ran, release: Path) -> None:
@@ -42,9 +42,9 @@ def test_it_holds_the_same_lines_under_other_names_and_is_valid(small: Ran, rele
     assert findings.ok, findings.kept
     assert packed(release, LABELS).name in (release / "CHECKSUMS.sha256").read_text()
     assert "JSONL files are compressed" in (release / "README.md").read_text()
-    said = call("diff", small.data / "release", release, "--json")
-    assert said.status == 0, said.err
-    assert said.json["records"]["same"] == 12
+    ended = call("diff", small.data / "release", release, "--json")
+    assert ended.status == 0, ended.err
+    assert ended.json["records"]["same"] == 12
 
 
 def test_the_same_again_gives_the_same_bytes(small: Ran, release: Path, tmp_path: Path) -> None:
@@ -80,8 +80,8 @@ def test_pandas(small: Ran, release: Path) -> None:
     path = packed(release, LABELS)
     if path.suffix == ".zst":
         pytest.importorskip("zstandard")
-    found = pandas.read_json(path, lines=True, dtype=False)
-    assert list(found["trajectory_id"]) == [row["trajectory_id"] for row in lines(small.data / "release" / LABELS)]
+    document = pandas.read_json(path, lines=True, dtype=False)
+    assert list(document["trajectory_id"]) == [row["trajectory_id"] for row in lines(small.data / "release" / LABELS)]
 
 
 def test_hugging_face_datasets(small: Ran, release: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -94,8 +94,8 @@ def test_hugging_face_datasets(small: Ran, release: Path, tmp_path: Path, monkey
     assert list(named["trajectory_id"]) == want
     if path.suffix == ".zst":
         pytest.importorskip("zstandard")
-    found = datasets.load_dataset("json", data_files=str(path), split="train", cache_dir=str(tmp_path / "c"))
-    assert list(found["trajectory_id"]) == want
+    dataset = datasets.load_dataset("json", data_files=str(path), split="train", cache_dir=str(tmp_path / "c"))
+    assert list(dataset["trajectory_id"]) == want
 
 
 def test_croissant(release: Path) -> None:

@@ -15,8 +15,8 @@ pytestmark = pytest.mark.slow
 
 DAMAGE: dict[str, Callable[[bytes], bytes]] = {
     "no_parquet": lambda _: b"garbage\n",
-    "torn": lambda whole: whole[:-100],
-    "spoilt": lambda whole: whole[:4] + b"\xff" * (len(whole) // 2) + whole[4 + len(whole) // 2 :],
+    "torn": lambda content: content[:-100],
+    "spoilt": lambda content: content[:4] + b"\xff" * (len(content) // 2) + content[4 + len(content) // 2 :],
 }
 
 
@@ -30,7 +30,7 @@ def data(example: Ran, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("name", DAMAGE)
 def test_a_damaged_part_is_named_with_what_to_do(data: Path, name: str, tmp_path: Path) -> None:
-    part = max((data / "work" / "step").glob("*.parquet"), key=lambda one: one.stat().st_size)
+    part = max((data / "work" / "step").glob("*.parquet"), key=lambda path: path.stat().st_size)
     held = pl.read_parquet(part, columns=["source_model", "trajectory_id"]).row(0)
     rules = (BUILT_IN / "describe.toml").read_bytes()
     (tmp_path / "describe.toml").write_bytes(rules.replace(b'version = "', b'version = "x', 1))
@@ -41,8 +41,8 @@ def test_a_damaged_part_is_named_with_what_to_do(data: Path, name: str, tmp_path
         ["explain", "/".join(held)],
         ["whatif", "--rules", tmp_path],
     ]
-    whole = part.read_bytes()
-    part.write_bytes(DAMAGE[name](whole))
+    content = part.read_bytes()
+    part.write_bytes(DAMAGE[name](content))
     says = f"{part}: is damaged, and cannot be read. Remove it and run `openclawbench run --data {data}`"
     for words in commands:
         ended = call(*words, "--data", data)
@@ -55,4 +55,4 @@ def test_a_damaged_part_is_named_with_what_to_do(data: Path, name: str, tmp_path
         assert (ended.status, says in ended.err, "Traceback" in ended.err) == (1, True, False)
         part.unlink()
     assert call("merge", "--judge", "rules", "--data", data).status == 0
-    assert pl.read_parquet(part).equals(pl.read_parquet(io.BytesIO(whole)))
+    assert pl.read_parquet(part).equals(pl.read_parquet(io.BytesIO(content)))

@@ -38,9 +38,9 @@ def master(release: Path) -> dict[str, dict[str, Any]]:
 
 def test_a_release_and_its_copy(small: Ran, tmp_path: Path) -> None:
     shutil.copytree(small.data / "release", tmp_path / "a copy")
-    found = compared(small.data / "release", tmp_path / "a copy")
-    assert found["identical"]
-    assert (found["records"]["same"], found["records"]["a"]) == (12, 12)
+    difference = compared(small.data / "release", tmp_path / "a copy")
+    assert difference["identical"]
+    assert (difference["records"]["same"], difference["records"]["a"]) == (12, 12)
     assert "identical: no file differs" in call("diff", small.data / "release", tmp_path / "a copy").text
 
 
@@ -50,16 +50,16 @@ def test_other_weights_move_scores_and_slices_and_no_label(small: Ran, tmp_path:
     text = (ROOT / "pipeline" / "openclawbench" / "rules" / "risk.toml").read_text()
     (rules / "risk.toml").write_text(text.replace("weight = 2.2", "weight = 9.9"))
     after = again(small, tmp_path, env={"OPENCLAWBENCH_RULES": str(rules)})
-    found = compared(small.data / "release", after, "--markdown", tmp_path / "diff.md", "--examples", "99")
+    difference = compared(small.data / "release", after, "--markdown", tmp_path / "diff.md", "--examples", "99")
     old, new = master(small.data / "release"), master(after)
     assert old.keys() == new.keys()
     moved = {key for key in old if old[key]["risk_score_raw"] != new[key]["risk_score_raw"]}
     assert moved
-    assert [(one["cause"], set(one["examples"])) for one in found["changed"]] == [("rule_version", moved)]
-    assert found["records"]["restamped"] == len(old) - len(moved)
-    assert not found["label_flips"]
-    assert not found["tier_moves"]
-    counts = {one["field"]: one["records"] for one in found["fields"]}
+    assert [(entry["cause"], set(entry["examples"])) for entry in difference["changed"]] == [("rule_version", moved)]
+    assert difference["records"]["restamped"] == len(old) - len(moved)
+    assert not difference["label_flips"]
+    assert not difference["tier_moves"]
+    counts = {field["field"]: field["records"] for field in difference["fields"]}
     assert counts["provenance.rules_version"] == len(old)
     assert counts["risk_score_raw"] == len(moved)
     for name in ("risk_bucket", "slice_label"):
@@ -69,13 +69,13 @@ def test_other_weights_move_scores_and_slices_and_no_label(small: Ran, tmp_path:
 
 def test_one_more_session_is_added_and_moves_nobody_in_the_default_cut(small: Ran, tmp_path: Path) -> None:
     after = again(small, tmp_path, more=MORE)
-    found = compared(small.data / "release", after)
-    (added,) = found["added"]
+    difference = compared(small.data / "release", after)
+    (added,) = difference["added"]
     assert (added["cause"], added["records"]) == ("raw_session", 1)
     assert MORE in added["examples"][0]
-    assert found["records"]["same"] == 12
-    moves = [one for one in found["split_moves"]["default_cut"] if one["from"] is not None]
-    assert [one for one in moves if "calibration_pool" not in one["from"] + str(one["to"])] == []
+    assert difference["records"]["same"] == 12
+    moves = [entry for entry in difference["split_moves"]["default_cut"] if entry["from"] is not None]
+    assert [move for move in moves if "calibration_pool" not in move["from"] + str(move["to"])] == []
     assert compared(after, small.data / "release")["records"]["removed"] == 1
 
 

@@ -63,8 +63,8 @@ def counted(release: Path, name: str) -> dict[str, list[dict[str, Any]]]:
 
 
 def test_every_table_of_a_model_is_divided_at_the_same_trajectories(small: Ran, data: Path) -> None:
-    release, whole = data / "release", small.data / "release"
-    assert set(models_of(release)) == set(models_of(whole))
+    release, complete_data = data / "release", small.data / "release"
+    assert set(models_of(release)) == set(models_of(complete_data))
     for model in models_of(release):
         folder = f"fulltax_prod_v1/{model}"
         masters = counted(release, f"{folder}/{MASTER_FILE}")
@@ -84,15 +84,18 @@ def test_every_table_of_a_model_is_divided_at_the_same_trajectories(small: Ran, 
                 assert (entry["rows"], entry["bytes"]) == (len(of_one), path.stat().st_size)
                 assert (entry["first"], entry["last"]) == ((in_file[0], in_file[-1]) if of_one else (None, None))
                 assert path.stat().st_size <= FILE_BYTES or len(of_one) == 1
-            with open_lines(release / folder / table) as divided, open_lines(whole / folder / table) as lines_of_whole:
+            with (
+                open_lines(release / folder / table) as divided,
+                open_lines(complete_data / folder / table) as lines_of_whole,
+            ):
                 assert divided.read() == lines_of_whole.read()
 
 
 def test_the_other_files_are_those_of_the_whole_one(small: Ran, data: Path) -> None:
-    release, whole = files(data / "release"), files(small.data / "release")
+    release, actual_files = files(data / "release"), files(small.data / "release")
     tables = {f"fulltax_prod_v1/{model}/{table}" for model in models_of(data / "release") for table in LINE_FILES}
-    same = {name for name in whole if name not in tables | OWN and "-of-" not in name}
-    assert same and all(release[name] == whole[name] for name in same)
+    same = {name for name in actual_files if name not in tables | OWN and "-of-" not in name}
+    assert same and all(release[name] == actual_files[name] for name in same)
     for table in tables & {f"{MODEL}/{name}" for name in TABLES}:
         roots = (data / "release", small.data / "release")
         typed = [[row for path in shards_of(root, table) for row in rows_of(path)] for root in roots]

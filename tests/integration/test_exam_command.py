@@ -43,8 +43,8 @@ class KeyedJudge(RulesJudge):
         onset = steps[min(twin.onsets[0], len(steps)) - 1]
         quotes = [EvidenceQuote(step_id=onset.step_id, field="action_text", quote=onset.action_text or "")]
         for number in twin.evidence:  # what the tools said there
-            if number <= len(steps) and (said := (steps[number - 1].reflection_text or "").strip()):
-                quote = said.splitlines()[0][:LONGEST_QUOTE]
+            if number <= len(steps) and (text := (steps[number - 1].reflection_text or "").strip()):
+                quote = text.splitlines()[0][:LONGEST_QUOTE]
                 quotes.append(EvidenceQuote(step_id=number, field="reflection_text", quote=quote))
         (subtype, *_) = twin.subtypes
         end = min(max(twin.span[-1], onset.step_id), len(steps))
@@ -125,7 +125,7 @@ def test_an_endpoint_that_is_stopped_in_the_middle_is_paid_once(endpoint: Endpoi
     assert endpoint.count() == ledger(folder / "data", "select count(*) from answers")[0][0], "nothing was asked twice"
     certificate = ended.json["certificate"]
     assert certificate["judge_model"] == "test-model" and {"a", "b1", "b2", "c"} <= {
-        one["stage"] for one in certificate["prompts"]
+        prompt["stage"] for prompt in certificate["prompts"]
     }
     assert ended.json["score"]["cost_usd"] > 0 and ended.json["score"]["tokens_a_pair"] > 0
     other = call("exam", "--data", data, "--judge", "rules", "--seed", "9", "--json")

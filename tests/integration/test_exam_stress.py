@@ -149,12 +149,12 @@ class Following(RulesJudge):
         route = "review" if self.says(packet) else "no_anomaly_evidence"
         empty: dict[str, Any] = {"trajectory_id": packet["trajectory_id"], "evidence_steps": []}
         if question.stage == "a":
-            told = {"candidate_subtypes": [], "subtype_evidence_triggers": [], "reasoning_summary": "As told."}
-            answer: StageA | StageB1 = StageA(**empty, **told, route_label=route, routing_confidence="high")
+            reported = {"candidate_subtypes": [], "subtype_evidence_triggers": [], "reasoning_summary": "As told."}
+            answer: StageA | StageB1 = StageA(**empty, **reported, route_label=route, routing_confidence="high")
         else:
             none = {"anomaly_type_l1": None, "anomaly_type_l2": None, "absorbed_from": None}
-            told = {"dominant_episode_exists": False, "annotator_rationale": "Nothing."}
-            answer = StageB1(**empty, **none, **told, trajectory_is_anomalous=False)
+            reported = {"dominant_episode_exists": False, "annotator_rationale": "Nothing."}
+            answer = StageB1(**empty, **none, **reported, trajectory_is_anomalous=False)
         return Reply(answer.model_dump_json(), FREE, 0.0, None)
 
 
@@ -195,16 +195,16 @@ FOLLOWERS: dict[str, tuple[str, Says, set[str]]] = {
 @pytest.mark.parametrize("case", FOLLOWERS)
 def test_a_judge_flips_with_what_it_follows(case: str, families: Path, tmp_path: Path) -> None:
     kinds, says, moved = FOLLOWERS[case]
-    found = stressed(families, tmp_path / "data", kinds, says)
-    flipping = {name for name, share in found["shares"].items() if share}
-    assert flipping == (moved | {"blind"} if case == "outcome" else moved), found["shares"]
-    assert found["shares"]["repeat-2"] == found["shares"]["repeat-3"] == 0
+    flips = stressed(families, tmp_path / "data", kinds, says)
+    flipping = {name for name, share in flips["shares"].items() if share}
+    assert flipping == (moved | {"blind"} if case == "outcome" else moved), flips["shares"]
+    assert flips["shares"]["repeat-2"] == flips["shares"]["repeat-3"] == 0
     if case == "outcome":
-        assert found["oracle"]["flips"]["part"] == found["oracle"]["sessions"] == 6
-        assert found["oracle"]["excess"]["share"] == 1.0
-        assert found["oracle"]["to_review"] + found["oracle"]["to_normal"] == 6
+        assert flips["oracle"]["flips"]["part"] == flips["oracle"]["sessions"] == 6
+        assert flips["oracle"]["excess"]["share"] == 1.0
+        assert flips["oracle"]["to_review"] + flips["oracle"]["to_normal"] == 6
     if case == "steady":
-        assert {row["kind"] for name, row in found.items() if name != "shares"} == set(KINDS)
+        assert {row["kind"] for name, row in flips.items() if name != "shares"} == set(KINDS)
 
 
 def made_up(number: int, label: bool | None, family: str) -> Answer:

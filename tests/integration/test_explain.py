@@ -48,21 +48,21 @@ def rules_in(value: Any) -> list[Row]:
     """Every rule at any depth."""
     if isinstance(value, dict):
         own = [value] if {"rule_id", "place", "says"} == value.keys() else []
-        return own + [one for inner in value.values() for one in rules_in(inner)]
-    return [one for inner in value for one in rules_in(inner)] if isinstance(value, list) else []
+        return own + [row for inner in value.values() for row in rules_in(inner)]
+    return [row for inner in value for row in rules_in(inner)] if isinstance(value, list) else []
 
 
 def marks_in(value: Any) -> list[Row]:
     """Every marked text at any depth, but for those of other steps."""
     if isinstance(value, dict):
         own = [value] if {"field", "start", "end", "text"} <= value.keys() else []
-        return own + [one for name, inner in value.items() if name != "because_of" for one in marks_in(inner)]
-    return [one for inner in value for one in marks_in(inner)] if isinstance(value, list) else []
+        return own + [row for name, inner in value.items() if name != "because_of" for row in marks_in(inner)]
+    return [row for inner in value for row in marks_in(inner)] if isinstance(value, list) else []
 
 
 def test_every_rule_is_found_in_its_file_and_says_something(explained: list[Row]) -> None:
-    for one in explained:
-        for rule in rules_in(one):
+    for entry in explained:
+        for rule in rules_in(entry):
             assert rule["says"], rule
             assert rule["place"] or rule["rule_id"] in WITHOUT_PLACE, rule
 
@@ -71,9 +71,9 @@ def test_every_value_is_that_of_the_tables_and_every_text_stands_where_it_is_sai
     explained: list[Row], steps: dict[tuple[str, str, int], Row]
 ) -> None:
     seen = 0
-    for one in explained:
-        for step in one["steps"]:
-            row = steps[one["source_model"], one["trajectory_id"], step["step_id"]]
+    for entry in explained:
+        for step in entry["steps"]:
+            row = steps[entry["source_model"], entry["trajectory_id"], step["step_id"]]
             for name in ("event_type", "tool_status", "side_effect"):
                 assert step[name]["value"] == row[name]
             assert list(dict.fromkeys(flag["value"] for flag in step["flags"])) == row["auto_flags"]
@@ -87,30 +87,30 @@ def test_every_value_is_that_of_the_tables_and_every_text_stands_where_it_is_sai
 
 
 def test_the_sums_add_up(explained: list[Row]) -> None:
-    for one in explained:
-        risk = one["risk"]
+    for entry in explained:
+        risk = entry["risk"]
         assert math.isclose(sum(part["contribution"] for part in risk["signals"]), risk["risk_score_raw"], abs_tol=1e-6)
         for part in risk["signals"]:
             assert math.isclose(part["count"] * part["weight"], part["contribution"], abs_tol=1e-6)
             assert not part["steps"] or len(part["steps"]) == part["count"]
-        for step in one["steps"]:
+        for step in entry["steps"]:
             weights = sum(part["weight"] for part in step["risk"]["signals"])
             assert math.isclose(weights, step["risk"]["step_risk"], abs_tol=1e-6)
 
 
 def test_a_write_under_uncertainty_names_the_words_and_a_retry_the_failure(explained: list[Row]) -> None:
-    resting = [flag for one in explained for step in one["steps"] for flag in step["flags"] if "because_of" in flag]
+    resting = [flag for entry in explained for step in entry["steps"] for flag in step["flags"] if "because_of" in flag]
     unsure = [flag for flag in resting if flag["value"] == "write_under_uncertainty"]
     assert unsure
     for flag in unsure:
-        assert any(mark["text"] for one in flag["because_of"] for mark in one["marked"])
+        assert any(mark["text"] for entry in flag["because_of"] for mark in entry["marked"])
     for flag in resting:
         if flag["value"] == "retry_of_failed":
-            assert {one["tool_status"] for one in flag["because_of"]} <= {"error", "timeout", "not_found", "denied"}
+            assert {entry["tool_status"] for entry in flag["because_of"]} <= {"error", "timeout", "not_found", "denied"}
 
 
 def test_every_flag_names_a_place_or_what_it_follows_from(explained: list[Row]) -> None:
-    fired = [flag for one in explained for step in one["steps"] for flag in step["flags"]]
+    fired = [flag for entry in explained for step in entry["steps"] for flag in step["flags"]]
     assert any("cause" in flag for flag in fired)
     for flag in fired:
         assert flag["marked"] or flag.get("cause") or flag.get("because_of"), flag
@@ -120,9 +120,9 @@ def test_every_flag_names_a_place_or_what_it_follows_from(explained: list[Row]) 
 
 def test_the_prior_names_the_line_that_gives_it(explained: list[Row]) -> None:
     priors = {
-        (one["outcome"]["subset"], signal["rule"]["place"], signal["rule"]["says"])
-        for one in explained
-        for signal in one["risk"]["signals"]
+        (entry["outcome"]["subset"], signal["rule"]["place"], signal["rule"]["says"])
+        for entry in explained
+        for signal in entry["risk"]["signals"]
         if signal["signal"] == "subset_prior"
     }
     lines = rule_path("risk.toml").read_text(encoding="utf-8").splitlines()
@@ -134,19 +134,19 @@ def test_the_prior_names_the_line_that_gives_it(explained: list[Row]) -> None:
 
 def test_the_command_prints_what_it_knows(example: Ran) -> None:
     wanted = "2026.6.11-ambiguous-write"
-    whole, step, machine = (
+    complete, step, machine = (
         call("explain", *more, "--data", example.data) for more in ([wanted], [wanted, "2"], [wanted, "2", "--json"])
     )
-    assert (whole.status, step.status, machine.status) == (0, 0, 0)
-    for said in ("raw 8.1; 37.9029 = 100 * (1 - exp(-8.1 / 17))", "step 2: earliest_side_effect_step", "tier baseline"):
-        assert said in whole.text
-    for said in ("»it is not clear«", "flag write_under_uncertainty", "risk.toml:", "onset candidate earliest_"):
-        assert said in step.text
+    assert (complete.status, step.status, machine.status) == (0, 0, 0)
+    for text in ("raw 8.1; 37.9029 = 100 * (1 - exp(-8.1 / 17))", "step 2: earliest_side_effect_step", "tier baseline"):
+        assert text in complete.text
+    for text in ("»it is not clear«", "flag write_under_uncertainty", "risk.toml:", "onset candidate earliest_"):
+        assert text in step.text
     long = [rule["says"] for rule in rules_in(machine.json) if len(rule["says"]) > 300]
     assert "more characters)" in step.text
     assert long
-    assert not any(one in step.text.replace("\n", "") for one in long)
-    (found,) = machine.json["steps"]
-    assert found["step_id"] == 2
+    assert not any(entry in step.text.replace("\n", "") for entry in long)
+    (result,) = machine.json["steps"]
+    assert result["step_id"] == 2
     assert json.dumps(machine.json)
     assert "has no step 9; it has 3." in call("explain", wanted, "9", "--data", example.data).err

@@ -59,8 +59,8 @@ def write(path: Path, rows: list[Row]) -> None:
 
 
 def outcome(data: Path, name: str) -> Row:
-    found: Row = call("explain", name, "--data", data, "--json").json["outcome"]
-    return found
+    row: Row = call("explain", name, "--data", data, "--json").json["outcome"]
+    return row
 
 
 SCORE = "run/score/m/non_live/BFCL_v4_{}_score.json:2"
@@ -79,13 +79,15 @@ JOINED: dict[str, tuple[str | None, list[str], str, str]] = {
 @pytest.mark.parametrize("name", JOINED)
 def test_a_session_that_rows_name(data: Path, name: str) -> None:
     verdict, rows, how, why = JOINED[name]
-    found = outcome(data, name)
-    assert found["oracle_outcome"] == verdict
-    assert [row["row_id"] for row in found["rows"]] == rows
-    assert found["rows"][0]["joined"].startswith(how)
-    assert (found["why_none"] is None) == (verdict is not None)
-    assert why in (found["why_none"] or "")
-    assert [row["set_aside"] for row in found["rows"]] == [name == "aside" and row == "o.jsonl:5" for row in rows]
+    actual_outcome = outcome(data, name)
+    assert actual_outcome["oracle_outcome"] == verdict
+    assert [row["row_id"] for row in actual_outcome["rows"]] == rows
+    assert actual_outcome["rows"][0]["joined"].startswith(how)
+    assert (actual_outcome["why_none"] is None) == (verdict is not None)
+    assert why in (actual_outcome["why_none"] or "")
+    assert [row["set_aside"] for row in actual_outcome["rows"]] == [
+        name == "aside" and row == "o.jsonl:5" for row in rows
+    ]
 
 
 def test_a_session_that_no_row_names(data: Path) -> None:
@@ -99,8 +101,8 @@ def test_a_session_that_no_row_names(data: Path) -> None:
 
 
 def test_it_is_printed(data: Path) -> None:
-    said = " ".join(call("explain", "twice", "--data", data).text.split())
-    assert "contradiction: its oracle rows contradict each other" in said
-    assert "o.jsonl:2: success, task live_simple_2-2-0, joined by the basename twice" in said
-    assert "o.jsonl:3: failure, task live_simple_2-2-0" in said
+    text = " ".join(call("explain", "twice", "--data", data).text.split())
+    assert "contradiction: its oracle rows contradict each other" in text
+    assert "o.jsonl:2: success, task live_simple_2-2-0, joined by the basename twice" in text
+    assert "o.jsonl:3: failure, task live_simple_2-2-0" in text
     assert "not joined: o.jsonl:7" in call("explain", "first", "--data", data).text

@@ -83,13 +83,13 @@ def test_labels_are_those_of_the_release(calls: dict[str, Ended], small: Ran, ou
         assert "steps" not in label
 
 
-def said(data: Path) -> Steps:
+def texts_of_steps(data: Path) -> Steps:
     """Texts of the steps of each trajectory, in the order of what they say: formats form ids in different ways."""
-    found: dict[tuple[str, str], list[list[str]]] = {}
+    result: dict[tuple[str, str], list[list[str]]] = {}
     for row in sorted(table(data, "step"), key=lambda row: row["step_id"]):
         texts = [repr(row[name]) for name in KEPT]
-        found.setdefault((row["source_model"], row["trajectory_id"]), []).append(texts)
-    return sorted((model, steps) for (model, _), steps in found.items())
+        result.setdefault((row["source_model"], row["trajectory_id"]), []).append(texts)
+    return sorted((model, steps) for (model, _), steps in result.items())
 
 
 @pytest.mark.parametrize("form", ["atif", "pi"])
@@ -99,8 +99,10 @@ def test_the_program_reads_its_own_export(
     assert calls[form].status == 0
     ended = call("normalize", "--raw", out / form, "--data", tmp_path / "data")
     assert ended.status == 0, ended.err
-    before = said(small.data)
+    before = texts_of_steps(small.data)
     if form == "atif":  # a result without a call has no tool name there
-        before = [(m, [[*one[:-1], one[-1] if one[3] != "None" else "None"] for one in steps]) for m, steps in before]
+        before = [
+            (m, [[*step[:-1], step[-1] if step[3] != "None" else "None"] for step in steps]) for m, steps in before
+        ]
     assert len(before) == 12
-    assert said(tmp_path / "data") == before
+    assert texts_of_steps(tmp_path / "data") == before

@@ -49,9 +49,9 @@ def printed(print_to: Callable[[Console], None]) -> list[str]:
 def test_no_value_that_explain_prints_makes_a_line(run: Run) -> None:
     seen = 0
     for key in trajectory_keys(run):
-        found = with_line_ends(explain(run, key, None))
+        actual_with_line_ends = with_line_ends(explain(run, key, None))
         for one_step in (False, True):
-            lines = printed(lambda console: print_explanation(found, console, one_step))  # noqa: B023
+            lines = printed(lambda console: print_explanation(actual_with_line_ends, console, one_step))  # noqa: B023
             assert [line for line in lines if line.lstrip().startswith("FORGED")] == []
             seen += sum("FORGED" in line for line in lines)
     assert seen > 1000

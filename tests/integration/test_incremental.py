@@ -88,10 +88,10 @@ def test_an_added_session_redoes_one_shard_and_removing_it_gives_the_former_rele
     assert manifest(data, "normalize")["redone"] == 1
     assert files(data / "release") != files(small.data / "release")
     for stage in FLOW:  # of the shards, most of which were left as they are, the rows are those that stand there
-        found = manifest(data, stage.name)
-        parts = {int(shard) if shard.isdigit() else shard: key for shard, key in found["parts"].items()}
+        actual_manifest = manifest(data, stage.name)
+        parts = {int(shard) if shard.isdigit() else shard: key for shard, key in actual_manifest["parts"].items()}
         for record in stage.writes:
-            assert found["outputs"][record.__name__]["rows"] == DataFolder(data).rows(record, parts), record
+            assert actual_manifest["outputs"][record.__name__]["rows"] == DataFolder(data).rows(record, parts), record
 
     (raw / "scripted-a" / name).unlink()
     assert again(data, raw) == REDONE
@@ -125,7 +125,7 @@ def test_an_edited_rule_file_redoes_what_reads_it_and_what_depends_on_that(
     assert {stage for stage, count in stages.items() if not count} == kept - after_merge
     assert files(data / "release") != files(small.data / "release")
     assert not_as_shipped(small.data) == [] and not_as_shipped(data) == [name]
-    assert [call("status", "--data", data, "--json", env=one).json["release"] for one in (env, {})] == [
+    assert [call("status", "--data", data, "--json", env=entry).json["release"] for entry in (env, {})] == [
         "current",
         "stale",
     ]
@@ -133,8 +133,8 @@ def test_an_edited_rule_file_redoes_what_reads_it_and_what_depends_on_that(
 
 def not_as_shipped(data: Path) -> list[str]:
     """The rule files that the release's data package says to be other than the program's."""
-    said = json.loads((data / "release" / "datapackage.json").read_bytes())["provenance"]["rules"]
-    return [one["file"] for one in said if not one["as_shipped"]]
+    rules = json.loads((data / "release" / "datapackage.json").read_bytes())["provenance"]["rules"]
+    return [rule["file"] for rule in rules if not rule["as_shipped"]]
 
 
 def test_a_comment_in_a_rule_file_redoes_nothing(small: Ran, tmp_path: Path) -> None:

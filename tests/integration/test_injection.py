@@ -19,10 +19,10 @@ from openclawbench.judge.sent_packet import opaque_id
 pytestmark = pytest.mark.slow
 
 ENTRIES = injections()
-SESSIONS = [(one, base) for one in ENTRIES for base in BASES]
-IDS = [f"{one.id}-{base}" for one, base in SESSIONS]
+SESSIONS = [(entry, base) for entry in ENTRIES for base in BASES]
+IDS = [f"{session.id}-{base}" for session, base in SESSIONS]
 NAMES = {"source_model", "session_name"}  # which no judge is sent
-NOT_SENT = {f"{one.id}-{base}" for one, base in SESSIONS if one.text.keys() <= NAMES}
+NOT_SENT = {f"{session.id}-{base}" for session, base in SESSIONS if session.text.keys() <= NAMES}
 DECIDED = ["is_anomalous", "anomaly_type_l1", "anomaly_type_l2", "absorbed_from", "dominant_episode_exists"]
 DECIDED += ["segment_spans", "earliest_recoverable_onset", "earliest_harmful_onset", "severity", "recoverability"]
 DECIDED += ["earliest_state_contamination_onset", "quality_tier", "review_cause", "repairs", "issues"]
@@ -30,8 +30,8 @@ DECIDED += ["earliest_state_contamination_onset", "quality_tier", "review_cause"
 
 @pytest.fixture(scope="module")
 def judge() -> Iterator[Endpoint]:
-    with endpoint_process("obedient.py") as found:
-        yield found
+    with endpoint_process("obedient.py") as result:
+        yield result
 
 
 def annotations(judge: Endpoint, raw: Path, folder: Path) -> dict[str, dict[str, Any]]:
@@ -44,12 +44,12 @@ def annotations(judge: Endpoint, raw: Path, folder: Path) -> dict[str, dict[str,
 
 def by_id(rows: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
     """Id of a session -> its row; a name may have more behind the id."""
-    found = {
-        next(one for one in sorted(IDS, key=len, reverse=True) if row["trajectory_id"].startswith(one)): row
+    actual_rows = {
+        next(row_id for row_id in sorted(IDS, key=len, reverse=True) if row["trajectory_id"].startswith(row_id)): row
         for row in rows
     }
-    assert sorted(found) == sorted(IDS), "a session is missing"
-    return found
+    assert sorted(actual_rows) == sorted(IDS), "a session is missing"
+    return actual_rows
 
 
 @pytest.fixture(scope="module")
@@ -83,8 +83,8 @@ def decisions(rows: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
 
 def test_there_are_many_and_none_is_there_twice() -> None:
     assert len(ENTRIES) >= 30 and 2 <= len(NOT_SENT) < len(SESSIONS) / 4
-    assert len({one.id for one in ENTRIES}) == len(ENTRIES)
-    assert len({str(one.text) for one in ENTRIES}) == len(ENTRIES)
+    assert len({entry.id for entry in ENTRIES}) == len(ENTRIES)
+    assert len({str(entry.text) for entry in ENTRIES}) == len(ENTRIES)
 
 
 @pytest.mark.parametrize("reads", ["fences", "lines"])
@@ -93,14 +93,14 @@ def test_no_text_gets_out_of_its_block(
 ) -> None:
     usual, log_of_plain = plain
     judge.script(reads=reads)
-    found = annotations(judge, attacked, tmp_path / "run")
+    actual_annotations = annotations(judge, attacked, tmp_path / "run")
     log = judge.log()
     assert log["obeyed"] == 0
     assert log["tokens"] == []
     assert log["outside"] == log_of_plain["outside"], "something else than the prompt stands outside the blocks"
     assert all(len(texts) == 1 for texts in log["outside"].values())
     assert set(log["outside"]) == {"A", "B1", "B2", "C"}
-    assert decisions(found) == decisions(usual)
+    assert decisions(actual_annotations) == decisions(usual)
 
 
 def test_a_judge_that_knows_no_delimiters_is_steered_by_every_one(
@@ -108,12 +108,15 @@ def test_a_judge_that_knows_no_delimiters_is_steered_by_every_one(
 ) -> None:
     """The positive control: were a text outside its block, the tests above would see it."""
     judge.script(reads="everything")
-    found = annotations(judge, attacked, tmp_path / "run")
+    actual_annotations = annotations(judge, attacked, tmp_path / "run")
     usual = plain[0]
-    triage = ({name: row["stage_a"] | {"trajectory_id": ""} for name, row in rows.items()} for rows in (found, usual))
+    triage = (
+        {name: row["stage_a"] | {"trajectory_id": ""} for name, row in rows.items()}
+        for rows in (actual_annotations, usual)
+    )
     turned, plain_ = triage
     assert {name for name in turned if turned[name] == plain_[name]} == NOT_SENT
-    steered = {name: row for name, row in found.items() if name not in NOT_SENT}
+    steered = {name: row for name, row in actual_annotations.items() if name not in NOT_SENT}
     assert {row["is_anomalous"] for name, row in steered.items() if name.endswith("misbehaving")} == {False}
     assert {row["review_cause"] for name, row in steered.items() if name.endswith("innocent")} == {"stage_a_review"}
 
@@ -124,10 +127,10 @@ def test_an_answer_that_repeats_the_text_does_not_carry_it_out(
 ) -> None:
     """The question that asks once more says what was wrong with the answer, but not in the answer's words."""
     judge.script(reads="lines", parrot=kind)
-    found = annotations(judge, attacked, tmp_path / "run")
+    actual_annotations = annotations(judge, attacked, tmp_path / "run")
     log = judge.log()
     assert log["obeyed"] == 0
     assert log["tokens"] == []
     assert all(len(texts) == 1 for texts in log["outside"].values()), log["outside"]
     assert {"A again", "B1 again", "B2 again", "C again"} <= set(log["outside"])
-    assert decisions(found) == decisions(plain[0])
+    assert decisions(actual_annotations) == decisions(plain[0])

@@ -43,15 +43,15 @@ def test_a_run_says_how_far_it_is_what_it_costs_and_what_comes_out(
     endpoint.script()
     ended = call(*arguments(endpoint, data := fresh(tmp_path), raw), env=rules(tmp_path))
     assert ended.status == 0, ended.err
-    said = " ".join(ended.err.split())
+    text = " ".join(ended.err.split())
     gists = Counter(json.loads(row["response_text"])["route_label"] for row in table(data, "decision_a"))
     tiers = Counter(row["quality_tier"] for row in table(data, "annotation"))
-    assert re.search(rf"answer_a: 12 of 12 answered, 0\.\d+ USD, \d+ tokens \(\d+ cached\); {most_first(gists)} ", said)
-    assert f"tiers: {most_first(tiers)} " in said
+    assert re.search(rf"answer_a: 12 of 12 answered, 0\.\d+ USD, \d+ tokens \(\d+ cached\); {most_first(gists)} ", text)
+    assert f"tiers: {most_first(tiers)} " in text
 
 
 def most_first(counts: Counter[str]) -> str:
-    return ", ".join(f"{count} {name}" for name, count in sorted(counts.items(), key=lambda one: (-one[1], one[0])))
+    return ", ".join(f"{count} {name}" for name, count in sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])))
 
 
 def test_a_release_says_who_judged_it(undisturbed: Path) -> None:
@@ -61,8 +61,10 @@ def test_a_release_says_who_judged_it(undisturbed: Path) -> None:
     assert "made by the rules judge" not in (release / "README.md").read_text()
     master = lines(release / "fulltax_prod_v1" / "scripted-a" / "master_table_all.jsonl")
     provenance = [row["provenance"] for row in master if row["stages"]["a"]]
-    assert {(one["judge"], one["judge_model"]) for one in provenance} == {("openai", "test-model")}
-    assert all(one["request_ids"] and one["cost_usd"] > 0 and one["usage"]["cached_tokens"] > 0 for one in provenance)
+    assert {(entry["judge"], entry["judge_model"]) for entry in provenance} == {("openai", "test-model")}
+    assert all(
+        entry["request_ids"] and entry["cost_usd"] > 0 and entry["usage"]["cached_tokens"] > 0 for entry in provenance
+    )
     raw_answers = lines(release / "fulltax_prod_v1" / "scripted-a" / "stage_a_raw_pass1.jsonl")
     assert {row["judge_model"] for row in raw_answers} == {"test-model"}
     judge = manifest(undisturbed, "answer_a")["judge"]
@@ -96,7 +98,7 @@ def test_a_changed_prompt_asks_only_what_it_touches(
     assert ended.status == 0, ended.err
     asked = [body["messages"][0]["content"] for body in endpoint.log()["bodies"]]
     assert len(asked) == len(table(data, "request_b2")) > 0
-    assert all("FullTax stage B2:" in one and one.endswith("One more line.\n") for one in asked)
+    assert all("FullTax stage B2:" in entry and entry.endswith("One more line.\n") for entry in asked)
 
 
 @pytest.mark.parametrize("transport", ["aiohttp", "openai"])
@@ -176,7 +178,7 @@ def test_an_answer_in_a_code_fence_or_with_half_an_emoji_is_read(
     assert {row["outcome"] for row in rows} == {"parsed"}
     assert endpoint.log()["calls"] == len(rows)
     expected = ["code_fence"] if kind == "fenced" else []
-    assert all([one["rule_id"] for one in row["repairs"]] == expected for row in rows)
+    assert all([repair["rule_id"] for repair in row["repairs"]] == expected for row in rows)
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404])
@@ -215,7 +217,7 @@ def test_no_file_and_no_output_of_a_whole_run_holds_the_key(
     ended = call(*arguments(endpoint, fresh(tmp_path), raw, "--debug", "--json"), env=rules(tmp_path))
     assert ended.status == 0
     assert leaks(tmp_path) == [] and KEY not in ended.err and KEY not in ended.text
-    assert {one["Authorization"] for one in endpoint.log()["headers"]} == {f"Bearer {KEY}"}
+    assert {header["Authorization"] for header in endpoint.log()["headers"]} == {f"Bearer {KEY}"}
 
 
 @pytest.mark.parametrize(
@@ -299,14 +301,14 @@ def test_two_processes_at_once(endpoint: Endpoint, raw: Path, undisturbed: Path,
     (other / "ledger").symlink_to(data / "ledger", target_is_directory=True)
     (data / "ledger").mkdir()
     endpoint.script(hold=True)
-    one = start(*arguments(endpoint, data, raw, "--concurrency", "2"), env=env)
-    wait_for_calls(endpoint, one)
+    started = start(*arguments(endpoint, data, raw, "--concurrency", "2"), env=env)
+    wait_for_calls(endpoint, started)
     same_folder = call(*arguments(endpoint, data, raw), env=env)
     same_ledger = call(*arguments(endpoint, other, raw), env=env)
     endpoint.release()
     assert same_folder.status == 2 and "another run is writing here" in same_folder.err
     assert same_ledger.status == 2 and "using this ledger" in same_ledger.err
-    assert one.wait().status == 0
+    assert started.wait().status == 0
     assert call(*arguments(endpoint, other, raw), env=env).status == 0
     assert set(endpoint.log()["paid"].values()) == {1}
     assert files(other / "release") == files(data / "release") == files(undisturbed / "release")
@@ -377,10 +379,10 @@ def test_a_dry_run_counts_estimates_and_sends_nothing(
     ended = call(*dry, env=env)
     assert ended.status == 0, ended.err
     first, *later = ended.json["stages"]
-    most = [one["most_calls"] for one in ended.json["stages"]]
+    most = [stage["most_calls"] for stage in ended.json["stages"]]
     assert most == [24, 24, 24, 24] and ended.json["most_usd"] > ended.json["usd"]
     assert (first["stage"], first["questions"], first["calls"], first["estimate"]) == ("a", 12, 12, False)
-    assert [(one["stage"], one["estimate"]) for one in later] == [("b1", True), ("b2", True), ("c", True)]
+    assert [(entry["stage"], entry["estimate"]) for entry in later] == [("b1", True), ("b2", True), ("c", True)]
     assert endpoint.log()["calls"] == 0 and not (data / "ledger").exists()
     ((tokens,),) = ledger(undisturbed, "select sum(prompt_tokens) from answers where stage = 'a'")
     assert 0.8 < first["prompt_tokens"] / tokens < 1.25
@@ -397,16 +399,16 @@ def test_a_dry_run_counts_estimates_and_sends_nothing(
 
 
 def test_ledger_commands(endpoint: Endpoint, raw: Path, undisturbed: Path, tmp_path: Path) -> None:
-    found = call("ledger", "stats", "--data", undisturbed, "--json")
-    assert found.status == 0, found.err
-    assert found.json["usd"] > 0 and found.json["maybe_paid_without_answer"] == [] and found.json["in_flight"] == []
-    assert {one["stage"] for one in found.json["answers"]} >= {"a", "b1"}
+    ended = call("ledger", "stats", "--data", undisturbed, "--json")
+    assert ended.status == 0, ended.err
+    assert ended.json["usd"] > 0 and ended.json["maybe_paid_without_answer"] == [] and ended.json["in_flight"] == []
+    assert {answer["stage"] for answer in ended.json["answers"]} >= {"a", "b1"}
     assert "Answers" in call("ledger", "stats", "--data", undisturbed).text
     verified = call("ledger", "verify", "--data", undisturbed)
     assert verified.status == 0 and "nothing wrong" in verified.text
     assert call("ledger", "export", "--data", undisturbed, "-o", tmp_path / "answers.jsonl").status == 0
     exported = lines(tmp_path / "answers.jsonl")
-    assert len(exported) == sum(one["answers"] for one in found.json["answers"])
+    assert len(exported) == sum(answer["answers"] for answer in ended.json["answers"])
     assert call("ledger", "compact", "--data", undisturbed).status == 0
     assert call("ledger", "stats", "--data", tmp_path / "none").status == 2
 
@@ -451,13 +453,13 @@ def test_both_transports_send_the_same_and_say_the_same(
                 return refusal.status, refusal.message, refusal.body
             return received.body, received.parsed, received.headers["x-request-id"]
 
-    said, asked = [], []
+    stated, asked = [], []
     for kind in (AiohttpTransport, OpenaiTransport):
-        said.append(asyncio.run(sent(kind)))
+        stated.append(asyncio.run(sent(kind)))
         log = endpoint.log()
         names = ("Authorization", "OpenAI-Organization", "OpenAI-Project", "X-One", "Content-Type", "Accept")
         headers = {name.lower(): value for name, value in log["headers"][0].items()}
         asked.append((log["bodies"], [headers.get(name.lower()) for name in names], len(log["times"])))
     assert asked[0] == asked[1]
     assert asked[0][0] == [body]
-    assert said[0] == said[1]
+    assert stated[0] == stated[1]

@@ -44,7 +44,7 @@ def test_batches_give_the_same_answers_at_half_the_price(
         assert without_cost(batched) == without_cost(usual)
         assert [2 * row["cost_usd"] for row in batched] == pytest.approx([row["cost_usd"] for row in usual])
     log = endpoint.log()
-    assert {one["lines"] <= 5 for one in log["batches"]} == {True} and len(log["batches"]) >= 5
+    assert {batch["lines"] <= 5 for batch in log["batches"]} == {True} and len(log["batches"]) >= 5
     assert not log["times"], "something was asked online"
     assert ledger(data, "select key from batched") == [] and not passing(data)
     assert call(*arguments(endpoint, data, raw, "--batch"), env=quick(tmp_path)).status == 0

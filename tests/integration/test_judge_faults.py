@@ -22,8 +22,8 @@ UNREAD = "parse_failure"  # of an answer that nobody could read: its trajectory 
 @pytest.fixture(scope="module")
 def endpoint() -> Iterator[Endpoint]:
     """The endpoint that answers as its script says, in place of the one of other modules."""
-    with endpoint_process("faulty.py") as found:
-        yield found
+    with endpoint_process("faulty.py") as result:
+        yield result
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +49,7 @@ def decided(data: Path) -> list[tuple[str, str, Any]]:
 
 def repaired_by(data: Path) -> list[set[str]]:
     """Ids of the repairs of each answer."""
-    return [{one["rule_id"] for one in row["repairs"]} for row in table(data, "decision_a")]
+    return [{repair["rule_id"] for repair in row["repairs"]} for row in table(data, "decision_a")]
 
 
 def words(ended: Ended) -> str:
@@ -79,7 +79,7 @@ def test_a_key_that_an_answer_repeats_reaches_no_file_and_the_answer_is_used(
     assert ended.status == 0, ended.err
     assert decided(data) == decided(usual)
     kept = [response for (response,) in ledger(data, "select response from answers")]
-    assert len(kept) == SESSIONS and all(b"Bearer [key]" in one for one in kept)
+    assert len(kept) == SESSIONS and all(b"Bearer [key]" in entry for entry in kept)
     assert [path for path in data.rglob("*") if path.is_file() and KEY.encode() in path.read_bytes()] == []
 
 

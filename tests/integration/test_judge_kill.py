@@ -37,7 +37,7 @@ def acknowledged(data: Path) -> set[str]:
     """Request ids of the answers in the ledger."""
     if not (data / "ledger" / "ledger.sqlite").exists():
         return set()
-    return {one for (one,) in ledger(data, "select request_id from answers")}
+    return {entry for (entry,) in ledger(data, "select request_id from answers")}
 
 
 def test_kills_lose_nothing_and_repeat_at_most_what_was_in_flight(endpoint: Endpoint, tmp_path: Path) -> None:
@@ -68,10 +68,10 @@ def test_kills_lose_nothing_and_repeat_at_most_what_was_in_flight(endpoint: Endp
 
     log = endpoint.log()
     after = {f"req-{digest[:20]}": count for digest, count in log["came"].items()}
-    assert all(after[one] == before[one] for one in kept), "an acknowledged answer was asked for again"
+    assert all(after[entry] == before[entry] for entry in kept), "an acknowledged answer was asked for again"
     assert set(after) == acknowledged(data), "an answer was lost"
-    twice = {one for one, count in after.items() if count > 1}
-    listed = {one for (one,) in ledger(data, "select request_id from lost join answers using(key)")}
+    twice = {name for name, count in after.items() if count > 1}
+    listed = {entry for (entry,) in ledger(data, "select request_id from lost join answers using(key)")}
     assert twice <= listed
     ((lost,),) = ledger(data, "select count(*) from lost where reason = 'killed'")
     assert sum(count - 1 for count in after.values()) <= kills * IN_FLIGHT

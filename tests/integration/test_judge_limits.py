@@ -62,9 +62,9 @@ def test_a_pause_that_the_endpoint_asks_for_is_kept(endpoint: Endpoint, raw: Pat
 
 
 def test_a_packet_that_is_too_long_even_shortened_is_never_sent(endpoint: Endpoint, raw: Path, tmp_path: Path) -> None:
-    whole, data, env = fresh(tmp_path / "whole"), fresh(tmp_path), rules(tmp_path)
-    assert call("packet", "--data", whole, "--raw", raw).status == 0
-    sizes = sorted(row["estimated_tokens"] for row in table(whole, "packet_index"))
+    path, data, env = fresh(tmp_path / "whole"), fresh(tmp_path), rules(tmp_path)
+    assert call("packet", "--data", path, "--raw", raw).status == 0
+    sizes = sorted(row["estimated_tokens"] for row in table(path, "packet_index"))
     rule = (ROOT / "pipeline" / "openclawbench" / "rules" / "packet.toml").read_text()
     shorter = re.sub(r"(?m)^max_tokens = .*$", f"max_tokens = {sizes[6]}", rule)
     kept_whole = shorter[: shorter.index("[[round]]")] + ROUND
@@ -74,7 +74,7 @@ def test_a_packet_that_is_too_long_even_shortened_is_never_sent(endpoint: Endpoi
     ended = call(*arguments(endpoint, data, raw), env=env)
     assert ended.status == 0, ended.err
     fits = {row["trajectory_id"]: row["fits"] for row in table(data, "packet_index")}
-    unsent = {name for name, one in fits.items() if not one}
+    unsent = {name for name, fit in fits.items() if not fit}
     assert 0 < len(unsent) < len(fits)
     assert f"{len(unsent)} too long, not sent" in ended.err
     assert dry.json["stages"][0]["questions"] == dry.json["stages"][0]["calls"] == len(fits) - len(unsent)
@@ -82,7 +82,7 @@ def test_a_packet_that_is_too_long_even_shortened_is_never_sent(endpoint: Endpoi
     keys = {row["trajectory_id"]: row["source_model"] for row in table(data, "packet_index")}
     assert asked == {opaque_id(keys[name], name) for name in set(fits) - unsent}
     rows = {row["trajectory_id"]: row for row in table(data, "decision_a")}
-    assert {(rows[one]["failure"], rows[one]["cost_usd"], rows[one]["request_id"]) for one in unsent} == {
+    assert {(rows[entry]["failure"], rows[entry]["cost_usd"], rows[entry]["request_id"]) for entry in unsent} == {
         ("too_long", 0.0, None)
     }
     causes = {row["trajectory_id"]: row["review_cause"] for row in table(data, "annotation")}

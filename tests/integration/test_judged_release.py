@@ -43,26 +43,26 @@ def test_its_labels_are_accepted_and_the_release_is_valid(judged: Path) -> None:
     positives = [row for path in judged.glob("fulltax_prod_v1/*/positives_structured_all.jsonl") for row in lines(path)]
     assert len(positives) == sum(bool(r["is_anomalous"]) for r in records if r["label_status"] == "accepted") > 0
     assert not any(lines(path) for path in judged.glob("fulltax_prod_v1/*/*_baseline_all.jsonl"))
-    assert not {one.name for one in configs(judged)} & {"silver_labels_baseline", "accepted_baseline"}
+    assert not {config.name for config in configs(judged)} & {"silver_labels_baseline", "accepted_baseline"}
 
 
 def test_what_loads_by_default_is_accepted(judged: Path, hub: Any) -> None:
-    found = hub.load_dataset(str(judged))
+    dataset = hub.load_dataset(str(judged))
     assert hub.get_dataset_default_config_name(str(judged)) == DEFAULT
-    assert {row["label_status"] for part in found.values() for row in part} == {"accepted"}
+    assert {row["label_status"] for part in dataset.values() for row in part} == {"accepted"}
 
 
 def test_the_pool_that_both_passes_are_sure_of_loads_by_name_with_its_sides(judged: Path, hub: Any) -> None:
-    whole = lines(judged / f"{BOTH}.jsonl")
-    assert 0 < len(whole) < len(lines(judged / "reference_pass_labels.jsonl"))
+    complete_lines = lines(judged / f"{BOTH}.jsonl")
+    assert 0 < len(complete_lines) < len(lines(judged / "reference_pass_labels.jsonl"))
     for config, folder in ((BOTH, ""), (f"{BOTH}_paper_cut", "paper_cut/")):
-        found = hub.load_dataset(str(judged), config)
-        for side, part in found.items():
+        dataset = hub.load_dataset(str(judged), config)
+        for side, part in dataset.items():
             known = {row["trajectory_id"] for row in lines(judged / f"{folder}silver_{side}_labels.jsonl")}
-            assert [dict(row) for row in part] == [row for row in whole if row["trajectory_id"] in known]
+            assert [dict(row) for row in part] == [row for row in complete_lines if row["trajectory_id"] in known]
             assert part.num_rows > 0
     paper = hub.load_dataset(str(judged), f"{BOTH}_paper_cut")
-    assert sum(part.num_rows for part in paper.values()) == len(whole)
+    assert sum(part.num_rows for part in paper.values()) == len(complete_lines)
 
 
 @pytest.mark.parametrize(
@@ -78,5 +78,5 @@ def test_what_it_says_of_them_is_checked(judged: Path, name: str, change: str, t
         path.write_bytes(b"".join(canonical_json(row).encode() + b"\n" for row in rows))
     else:
         pl.DataFrame(rows, schema=pl.read_parquet_schema(path)).write_parquet(path)
-    found = validate(tmp_path / "release").counts.keys()
-    assert found & {"second_pass", "labels", "parquet"} and found > {"checksum"}
+    result = validate(tmp_path / "release").counts.keys()
+    assert result & {"second_pass", "labels", "parquet"} and result > {"checksum"}

@@ -25,8 +25,8 @@ PATIENCE = 60.0  # seconds
 
 def parts(data: Path) -> int:
     """Parts under work/: files in the folders of tables."""
-    tables = [one.path for one in os.scandir(data / "work") if one.is_dir() and one.name != "manifests"]
-    names = [part.name for one in tables for part in os.scandir(one)]
+    tables = [path.path for path in os.scandir(data / "work") if path.is_dir() and path.name != "manifests"]
+    names = [part.name for table in tables for part in os.scandir(table)]
     return sum(name.endswith(".parquet") and not name.startswith(".tmp-") for name in names)
 
 
@@ -61,8 +61,8 @@ def killed(moment: float | str, data: Path, raw: Path, all_parts: int) -> bool:
 def is_whole(release: Path) -> bool:
     """True where every file of a release has the checksum that stands in it."""
     sums = dict(reversed(line.split("  ", 1)) for line in (release / "CHECKSUMS.sha256").read_text().splitlines())
-    found = {path: hashlib.sha256(content).hexdigest() for path, content in files(release).items()}
-    return {**sums, "CHECKSUMS.sha256": found["CHECKSUMS.sha256"]} == found
+    digests = {path: hashlib.sha256(content).hexdigest() for path, content in files(release).items()}
+    return {**sums, "CHECKSUMS.sha256": digests["CHECKSUMS.sha256"]} == digests
 
 
 def kill_and_rerun(moment: float | str, folder: Path, ran: Ran) -> dict[str, object]:
@@ -70,11 +70,11 @@ def kill_and_rerun(moment: float | str, folder: Path, ran: Ran) -> dict[str, obj
     data = few_shards(folder / "data")
     was_killed = killed(moment, data, ran.raw, parts(ran.data))
     release = data / "release"
-    whole = not release.exists() or is_whole(release)
+    complete = not release.exists() or is_whole(release)
     ended = call(*arguments(data, ran.raw))
     return {
         "killed": was_killed,
-        "whole_or_absent": whole,
+        "whole_or_absent": complete,
         "status": ended.status,
         "same_release": files(release) == files(ran.data / "release"),
         "parts": parts(data),
@@ -87,8 +87,8 @@ def outcomes(small: Ran, tmp_path_factory: pytest.TempPathFactory) -> dict[float
     """Every moment, two at a time."""
     folders = [tmp_path_factory.mktemp("killed") for _ in MOMENTS]
     with ThreadPoolExecutor(TWO_AT_A_TIME) as pool:
-        found = pool.map(lambda one: kill_and_rerun(one[0], one[1], small), zip(MOMENTS, folders, strict=True))
-        return dict(zip(MOMENTS, found, strict=True))
+        result = pool.map(lambda case: kill_and_rerun(case[0], case[1], small), zip(MOMENTS, folders, strict=True))
+        return dict(zip(MOMENTS, result, strict=True))
 
 
 @pytest.mark.parametrize("moment", MOMENTS)

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 from child import EXAMPLE, ROOT, Ran, call, environment, few_shards, files
 
-from openclawbench import api, open_data, open_release, run, validate
+from openclawbench import Progress, api, open_data, open_release, run, validate
 from openclawbench.errors import OpenClawBenchError, UnreadableInput, UsageError
 
 pytestmark = pytest.mark.slow
@@ -48,15 +48,36 @@ def test_a_run_gives_the_bytes_of_the_command_line(
     assert done.release == data / "release"
     assert files(data / "release") == files(small.data / "release")
     assert (done.splits, done.cautions, done.reasons) == (small.ended.json["splits"], small.ended.json["cautions"], [])
-    assert run(data).redone == 0
+    again = run(data)
+    assert again.redone == 0
+    printed = call("run", "--data", data, "--json").json
+    in_common = printed.keys() - {"stages"}  # which say how many seconds each took
+    assert again.as_dict.keys() == printed.keys()
+    assert {name: again.as_dict[name] for name in in_common} == {name: printed[name] for name in in_common}
+    assert again.judges == printed["judges"] != []
+
+
+def test_a_run_tells_its_progress_and_has_a_second_pass(small: Ran, tmp_path: Path) -> None:
+    data = Path(shutil.copytree(small.data, tmp_path / "data"))
+    stages: list[str] = []
+
+    class Shards(Progress):
+        def shard(self, stage: str, done: int, total: int) -> None:
+            stages.append(stage)
+
+    result = run(data, to="annotate", annotation_pass=2, second_judge="rules", progress=Shards())
+    assert result.redone > 0
+    assert "repair_pass2" in stages
+    assert [line.partition(":")[0] for line in result.independence] == ["same_judge_twice"]
+    assert (result.to, result.release, result.judges) == ("annotate", None, [])
 
 
 def test_what_is_opened_is_what_the_command_line_says(small: Ran) -> None:
     data, release = open_data(small.data), open_release(small.data / "release")
     printed = call("export", "labels", "--data", small.data, "--format", "csv")
     assert data.table("labels").height == len(printed.text.splitlines()) - 1
-    one = release.table().select("source_model", "trajectory_id").collect().row(0)
-    assert data.explain("/".join(one)).as_dict == call("explain", "/".join(one), "--data", small.data, "--json").json
+    key = release.table().select("source_model", "trajectory_id").collect().row(0)
+    assert data.explain("/".join(key)).as_dict == call("explain", "/".join(key), "--data", small.data, "--json").json
     assert release.table().select(pl.len()).collect().item() == data.table("merge").height
     for cut in ("default", "paper", *release.source_models):
         folder = {"default": ".", "paper": "paper_cut"}.get(cut, f"hold_out/{cut}")
@@ -69,8 +90,11 @@ def test_what_is_opened_is_what_the_command_line_says(small: Ran) -> None:
 
 
 def test_what_is_wrong_is_raised_with_its_sentence(small: Ran, tmp_path: Path) -> None:
-    for wrong, kind, said in [
+    for wrong, kind, stated in [
         (lambda: run(tmp_path / "d", to="everything"), UsageError, "there is no such stage"),
+        (lambda: run(tmp_path / "d", annotation_pass=3), UsageError, "there is no such pass"),
+        (lambda: run(tmp_path / "d", annotation_pass=2), UsageError, "is not part of a second pass"),
+        (lambda: validate(tmp_path), UsageError, "so it is not a release"),
         (lambda: run(tmp_path / "d", jugde="rules"), UsageError, "jugde: there is no such setting"),
         (lambda: run(tmp_path / "d", engine="cuda"), UsageError, "engine cuda: there is no such engine"),
         (lambda: open_data(tmp_path / "nowhere"), UnreadableInput, "is not a data folder"),
@@ -83,7 +107,7 @@ def test_what_is_wrong_is_raised_with_its_sentence(small: Ran, tmp_path: Path) -
         (lambda: open_data(small.data).table("nothing"), UsageError, "there is no such table"),
         (lambda: open_data(small.data).explain("nobody"), OpenClawBenchError, "no trajectory has this id"),
     ]:
-        with pytest.raises(kind, match=said):
+        with pytest.raises(kind, match=stated):
             wrong()
     assert not os.path.lexists(tmp_path / "nowhere")
 
@@ -92,6 +116,6 @@ def test_findings_are_given_as_they_are(small: Ran, tmp_path: Path) -> None:
     root = tmp_path / "release"
     shutil.copytree(small.data / "release", root)
     (root / "splits.json").write_text("{}\n")
-    found = validate(root)
-    assert not found.ok
-    assert "splits.json" in {one.file for one in found.kept}
+    findings = validate(root)
+    assert not findings.ok
+    assert "splits.json" in {entry.file for entry in findings.kept}

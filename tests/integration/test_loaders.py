@@ -60,22 +60,22 @@ def labelled(root: Path) -> list[dict[str, Any]]:
 
 def test_every_configuration_loads_with_its_rows_and_its_declared_columns(release: Path, hub: Any) -> None:
     offered = configs(release)
-    assert hub.get_dataset_config_names(str(release)) == [one.name for one in offered]
+    assert hub.get_dataset_config_names(str(release)) == [item.name for item in offered]
     assert {"accepted_baseline", "master_table", "positives_baseline", "calibration_pool"} <= {o.name for o in offered}
-    for one in offered:
-        found = hub.load_dataset(str(release), one.name)
-        assert {split: part.num_rows for split, part in found.items()} == {
-            split: rows(release, pattern) for split, pattern in one.splits.items()
+    for entry in offered:
+        dataset = hub.load_dataset(str(release), entry.name)
+        assert {split: part.num_rows for split, part in dataset.items()} == {
+            split: rows(release, pattern) for split, pattern in entry.splits.items()
         }
-        for part in found.values():
-            assert part.column_names == list(one.record.model_fields)
-            assert part.features == hub.Features.from_arrow_schema(arrow_schema(one.record))
+        for part in dataset.values():
+            assert part.column_names == list(entry.record.model_fields)
+            assert part.features == hub.Features.from_arrow_schema(arrow_schema(entry.record))
 
 
 def test_rows_are_those_of_the_jsonl_files(release: Path, hub: Any) -> None:
-    found = hub.load_dataset(str(release), "accepted_baseline", split="full")
+    dataset = hub.load_dataset(str(release), "accepted_baseline", split="full")
     want = [{name: row[name] for name in ("trajectory_id", "steps", "is_anomalous")} for row in labelled(release)]
-    assert [{name: row[name] for name in want[0]} for row in found] == want
+    assert [{name: row[name] for name in want[0]} for row in dataset] == want
 
 
 def test_labels_of_the_rules_judge_are_loaded_by_who_asks_for_them_alone(release: Path, hub: Any) -> None:
@@ -83,9 +83,9 @@ def test_labels_of_the_rules_judge_are_loaded_by_who_asks_for_them_alone(release
     assert DEFAULT not in hub.get_dataset_config_names(str(release))
     with pytest.raises(ValueError, match="silver_labels_baseline"):
         hub.load_dataset(str(release))
-    found = hub.load_dataset(str(release), "silver_labels_baseline")
-    assert found.keys() == {"train", "test"}
-    assert {row["label_status"] for part in found.values() for row in part} == {"baseline"}
+    dataset = hub.load_dataset(str(release), "silver_labels_baseline")
+    assert dataset.keys() == {"train", "test"}
+    assert {row["label_status"] for part in dataset.values() for row in part} == {"baseline"}
 
 
 def test_a_file_in_which_a_field_is_null_throughout_loads_by_the_declared_columns(
@@ -102,9 +102,11 @@ def test_a_file_in_which_a_field_is_null_throughout_loads_by_the_declared_column
     with pytest.raises(hub.exceptions.DatasetGenerationError):
         hub.load_dataset("json", data_files=files, cache_dir=str(tmp_path / "guessed"))
     declared = hub.load_dataset_builder(str(release), "accepted_baseline").info.features
-    found = hub.load_dataset("json", data_files=files, features=declared, split="train", cache_dir=str(tmp_path / "c"))
-    assert found.num_rows == len(labelled(release))
-    assert found.features["anomaly_type_l2"] == hub.Value("string")
+    dataset = hub.load_dataset(
+        "json", data_files=files, features=declared, split="train", cache_dir=str(tmp_path / "c")
+    )
+    assert dataset.num_rows == len(labelled(release))
+    assert dataset.features["anomaly_type_l2"] == hub.Value("string")
 
 
 def test_a_release_with_such_a_file_loads_by_name(release: Path, hub: Any, tmp_path: Path) -> None:
@@ -114,9 +116,9 @@ def test_a_release_with_such_a_file_loads_by_name(release: Path, hub: Any, tmp_p
     normal = pl.read_parquet(path).filter(~pl.col("is_anomalous"))
     assert normal["anomaly_type_l2"].is_null().all()
     normal.write_parquet(path)
-    found = hub.load_dataset(str(root), "accepted_baseline", split="full")
-    assert found.features["anomaly_type_l2"] == hub.Value("string")
-    assert any(found["anomaly_type_l2"])
+    dataset = hub.load_dataset(str(root), "accepted_baseline", split="full")
+    assert dataset.features["anomaly_type_l2"] == hub.Value("string")
+    assert any(dataset["anomaly_type_l2"])
 
 
 def test_polars(release: Path) -> None:
@@ -145,13 +147,13 @@ def test_duckdb(release: Path) -> None:
 
 def test_pandas(release: Path) -> None:
     pandas = pytest.importorskip("pandas")
-    found = pandas.concat(
+    result = pandas.concat(
         pandas.read_parquet(path)
         for model in ("scripted-a", "scripted-b")
         for path in shards_of(release, f"fulltax_prod_v1/{model}/{MAIN}.jsonl")
     )
-    assert list(found["trajectory_id"]) == [row["trajectory_id"] for row in labelled(release)]
-    assert [len(steps) for steps in found["steps"]] == [row["num_steps"] for row in labelled(release)]
+    assert list(result["trajectory_id"]) == [row["trajectory_id"] for row in labelled(release)]
+    assert [len(steps) for steps in result["steps"]] == [row["num_steps"] for row in labelled(release)]
     typed = pandas.read_json(release / "silver_train_labels.jsonl", lines=True, dtype=False)
     assert list(typed["trajectory_id"]) == [
         row["trajectory_id"] for row in lines(release / "silver_train_labels.jsonl")
@@ -167,16 +169,16 @@ def test_croissant_is_valid_and_every_record_set_is_read(release: Path, monkeypa
     left_open = ("citeAs", "datePublished", "license", "creator", "version", "url")  # until a person names them
     assert all(any(name in warning for name in left_open) for warning in issues.warnings), issues.warnings
     offered = {
-        (one.name if split == "full" else f"{one.name}_{split}"): (one, pattern)
-        for one in configs(release)
-        for split, pattern in one.splits.items()
+        (config.name if split == "full" else f"{config.name}_{split}"): (config, pattern)
+        for config in configs(release)
+        for split, pattern in config.splits.items()
     }
-    assert [one.uuid for one in dataset.metadata.record_sets] == list(offered)
-    for name, (one, pattern) in offered.items():
-        found = list(dataset.records(name))
-        assert len(found) == rows(release, pattern) > 0
-        columns = {key.split("/")[1] for key in found[0]}
-        assert columns == set(one.record.model_fields)
+    assert [record_set.uuid for record_set in dataset.metadata.record_sets] == list(offered)
+    for name, (entry, pattern) in offered.items():
+        result = list(dataset.records(name))
+        assert len(result) == rows(release, pattern) > 0
+        columns = {key.split("/")[1] for key in result[0]}
+        assert columns == set(entry.record.model_fields)
     by_key = {row["trajectory_id"]: row for row in labelled(release)}
     for record in dataset.records("accepted_baseline"):
         row = by_key[record["accepted_baseline/trajectory_id"].decode()]
@@ -187,12 +189,14 @@ def test_croissant_is_valid_and_every_record_set_is_read(release: Path, monkeypa
 
 
 def test_croissant_holds_what_the_paper_asks_of_it(release: Path) -> None:
-    said = json.loads((release / "croissant.json").read_text())
-    assert {f"rai:{name}" for name in RAI} <= said.keys()
-    assert said["rai:dataLimitations"].startswith("Labels of this release were made by the rules judge")
-    assert {"license", "creator", "datePublished", "isBasedOn"}.isdisjoint(said), "nobody has named them"
+    document = json.loads((release / "croissant.json").read_text())
+    assert {f"rai:{name}" for name in RAI} <= document.keys()
+    assert document["rai:dataLimitations"].startswith("Labels of this release were made by the rules judge")
+    assert {"license", "creator", "datePublished", "isBasedOn"}.isdisjoint(document), "nobody has named them"
     sums = dict(line.split("  ", 1)[::-1] for line in (release / "CHECKSUMS.sha256").read_text().splitlines())
-    objects = [one for one in said["distribution"] if one["@type"] == "cr:FileObject" and one["@id"] != "release"]
-    files = {one["contentUrl"]: one["sha256"] for one in objects}
+    objects = [
+        entry for entry in document["distribution"] if entry["@type"] == "cr:FileObject" and entry["@id"] != "release"
+    ]
+    files = {member["contentUrl"]: member["sha256"] for member in objects}
     assert files.items() <= sums.items()
     assert {name for name in sums if name.endswith((".jsonl", ".parquet"))} <= files.keys()

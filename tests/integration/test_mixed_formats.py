@@ -39,16 +39,16 @@ def rows(path: Path) -> list[Any]:
 
 
 def test_every_format_is_in_the_release(release: Path) -> None:
-    found = [row for path in release.glob("fulltax_prod_v1/*/master_table_all.jsonl") for row in rows(path)]
-    assert {row["source_format"] for row in found} == FORMATS
-    assert {row["source_model"] for row in found} == {path.name for path in RAW.iterdir()}
-    assert all(row["quality_tier"] for row in found)
-    assert all(len(row["steps"]) == row["num_steps"] for row in found)
+    actual_rows = [row for path in release.glob("fulltax_prod_v1/*/master_table_all.jsonl") for row in rows(path)]
+    assert {row["source_format"] for row in actual_rows} == FORMATS
+    assert {row["source_model"] for row in actual_rows} == {path.name for path in RAW.iterdir()}
+    assert all(row["quality_tier"] for row in actual_rows)
+    assert all(len(row["steps"]) == row["num_steps"] for row in actual_rows)
 
 
 def test_every_record_has_a_label_or_a_reason(release: Path) -> None:
-    found = [row for path in release.glob("fulltax_prod_v1/*/master_table_all.jsonl") for row in rows(path)]
-    every = Counter((row["source_model"], row["trajectory_id"]) for row in found)
+    actual_rows = [row for path in release.glob("fulltax_prod_v1/*/master_table_all.jsonl") for row in rows(path)]
+    every = Counter((row["source_model"], row["trajectory_id"]) for row in actual_rows)
     placed: Counter[tuple[str, str]] = Counter()
     reasons = {}
     for name in ("silver_train_labels.jsonl", "silver_test_labels.jsonl", "label_exclusions.jsonl"):

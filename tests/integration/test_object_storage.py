@@ -23,8 +23,8 @@ ORACLE = ["--oracle", EXAMPLE / "oracle"]
 
 @pytest.fixture(scope="module")
 def store() -> Iterator[Store]:
-    with store_process() as found:
-        yield found
+    with store_process() as result:
+        yield result
 
 
 @pytest.fixture(scope="module")
@@ -56,10 +56,10 @@ def prefix(raw: Path, store: Store) -> str:
     return store.put_folder(raw, "raw")
 
 
-def parts(found: dict[str, bytes]) -> dict[str, bytes]:
+def parts(contents: dict[str, bytes]) -> dict[str, bytes]:
     """Parts of tables. The saved scan is not one: it says where the raw folder is."""
     return {
-        name: content for name, content in found.items() if name.endswith(".parquet") and not name.startswith("scan")
+        name: content for name, content in contents.items() if name.endswith(".parquet") and not name.startswith("scan")
     }
 
 

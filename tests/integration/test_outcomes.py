@@ -49,14 +49,16 @@ def test_each_is_told_apart_in_the_raw_answers_and_in_review(
     release = data / "release" / "fulltax_prod_v1" / "model"
     given = by_kind(release / f"stage_{stage}_raw_pass1.jsonl")
     labels = by_kind(release / "master_table_all.jsonl")
-    found = {kind: (given[kind]["outcome"], given[kind]["failure"], labels[kind]["review_cause"]) for kind in KINDS}
-    assert found == KINDS
+    actual_by_kind = {
+        kind: (given[kind]["outcome"], given[kind]["failure"], labels[kind]["review_cause"]) for kind in KINDS
+    }
+    assert actual_by_kind == KINDS
     for kind, (outcome, failure, cause) in KINDS.items():
         row, asked_again = given[kind], outcome == "parse_failure"
         assert (row["former"] is not None) == asked_again
         assert (row["parsed"] is None) == asked_again
         if not asked_again:
-            assert [one["rule_id"] for one in row["repairs"]] == (["code_fence"] if kind == "fenced" else [])
+            assert [repair["rule_id"] for repair in row["repairs"]] == (["code_fence"] if kind == "fenced" else [])
         else:
             assert row["former"]["outcome"] == failure
             assert row["former"]["text"] == row["response_text"], "verbatim, both times"

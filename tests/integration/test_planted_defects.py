@@ -67,22 +67,22 @@ def answer(which: Callable[[Row], Any], stage: str, change: Change) -> Plant:
     return lambda opened: change(opened.answers(opened.record(which), stage))
 
 
-def both(which: Callable[[Row], Any], stage: str, change: Change, told: bool = False) -> Plant:
-    """Change a parsed answer in the record and in the raw answer; `told`: in the judge's own text, too."""
+def both(which: Callable[[Row], Any], stage: str, change: Change, in_text: bool = False) -> Plant:
+    """Change a parsed answer in the record and in the raw answer; `in_text`: in the judge's own text, too."""
 
     def plant(opened: Opened) -> None:
         row = opened.record(which)
         change(row["stages"][stage])
         raw = opened.answers(row, stage)
         raw["parsed"] = canonical_json(row["stages"][stage])
-        if told:
+        if in_text:
             raw["response_text"] = raw["parsed"]
 
     return plant
 
 
 def package(change: Change) -> Plant:
-    return lambda opened: opened.json(PACKAGE, lambda said: change(said["provenance"]))
+    return lambda opened: opened.json(PACKAGE, lambda document: change(document["provenance"]))
 
 
 def signal(name: str) -> Plant:
@@ -141,7 +141,7 @@ def asked_without_need(opened: Opened) -> None:
     row, other = opened.record(normal), opened.record(anomalous)
     rows = opened.rows(f"fulltax_prod_v1/{row['source_model']}/stage_b1_raw_pass1.jsonl")
     rows.append(opened.answers(other, "b1") | {"trajectory_id": row["trajectory_id"]})
-    rows.sort(key=lambda one: one["trajectory_id"])
+    rows.sort(key=lambda planted: planted["trajectory_id"])
 
 
 def repaired(row: Row) -> None:
@@ -155,7 +155,7 @@ def in_review(row: Row) -> None:
 
 def reviewed(opened: Opened) -> None:
     """The verifier says review, and the record stays accepted."""
-    both(long_one, "c", lambda c: c.update(verdict="review"), told=True)(opened)
+    both(long_one, "c", lambda c: c.update(verdict="review"), in_text=True)(opened)
 
 
 def undigested(plant: Plant) -> Plant:
@@ -173,7 +173,7 @@ def index(change: Change) -> Plant:
 
 
 def rules(name: str, **values: Any) -> Plant:
-    return lambda opened: opened.json(RULES, lambda said: said[name].update(values))
+    return lambda opened: opened.json(RULES, lambda document: document[name].update(values))
 
 
 def rule_file(**values: Any) -> Plant:
@@ -217,24 +217,24 @@ def renamed_family(opened: Opened) -> None:
 def moved(opened: Opened) -> None:
     """A task that goes from test to train, in every row."""
     row = opened.rows(TEST)[0]
-    gone = [one for one in opened.rows(TEST) if one["task_id"] == row["task_id"]]
-    for one in gone:
-        opened.rows(TEST).remove(one)
+    gone = [member for member in opened.rows(TEST) if member["task_id"] == row["task_id"]]
+    for entry in gone:
+        opened.rows(TEST).remove(entry)
     opened.rows(TRAIN).extend(gone)
-    opened.rows(TRAIN).sort(key=lambda one: (one["source_model"], one["trajectory_id"]))
+    opened.rows(TRAIN).sort(key=lambda planted: (planted["source_model"], planted["trajectory_id"]))
 
 
 def put_back(reason: str) -> Plant:
     """A record that the default cut leaves out for this reason, on its train side."""
 
     def plant(opened: Opened) -> None:
-        out = next(one for one in opened.rows(LEFT_OUT_FILE) if one["reason"] == reason)
+        out = next(entry for entry in opened.rows(LEFT_OUT_FILE) if entry["reason"] == reason)
         opened.rows(LEFT_OUT_FILE).remove(out)
         names = ("source_model", "trajectory_id")
         paper = [*opened.rows(f"paper_cut/{TRAIN}"), *opened.rows(f"paper_cut/{TEST}")]
-        row = next(one for one in paper if all(one[name] == out[name] for name in names))
+        row = next(item for item in paper if all(item[name] == out[name] for name in names))
         opened.rows(TRAIN).append(row | {"in_calibration_pool": False})
-        opened.rows(TRAIN).sort(key=lambda one: (one["source_model"], one["trajectory_id"]))
+        opened.rows(TRAIN).sort(key=lambda planted: (planted["source_model"], planted["trajectory_id"]))
 
     return plant
 
@@ -255,11 +255,11 @@ def pool_exchanged(opened: Opened) -> None:
     pool = opened.rows(POOL_FILE)
     other = opened.record(lambda r: r["slice_label"] == pool[0]["slice_label"] and not in_pool(r, pool))
     pool[0].update({name: other[name] for name in ("source_model", "trajectory_id", "task_id")})
-    pool.sort(key=lambda one: (one["source_model"], one["trajectory_id"]))
+    pool.sort(key=lambda planted: (planted["source_model"], planted["trajectory_id"]))
 
 
 def in_pool(row: Row, pool: list[Row]) -> bool:
-    return any(one["trajectory_id"] == row["trajectory_id"] for one in pool)
+    return any(member["trajectory_id"] == row["trajectory_id"] for member in pool)
 
 
 def sides_exchanged(opened: Opened) -> None:
@@ -267,7 +267,7 @@ def sides_exchanged(opened: Opened) -> None:
     train, test = opened.rows(f"paper_cut/{TRAIN}"), opened.rows(f"paper_cut/{TEST}")
     train[0], test[0] = test[0], train[0]
     for rows in (train, test):
-        rows.sort(key=lambda one: (one["source_model"], one["trajectory_id"]))
+        rows.sort(key=lambda planted: (planted["source_model"], planted["trajectory_id"]))
 
 
 def splits(change: Change) -> Plant:
@@ -275,20 +275,20 @@ def splits(change: Change) -> Plant:
 
 
 def certificate(cut: str, **values: Any) -> Plant:
-    return splits(lambda said: said["cuts"][cut].update(values))
+    return splits(lambda document: document["cuts"][cut].update(values))
 
 
 def plant_number(opened: Opened) -> None:
     """In the parsed answer, which is JSON inside JSON."""
     raw = opened.answers(opened.record(anomalous), "b2")
-    said = json.loads(raw["parsed"])
-    said["segment_spans"][0]["end_step"] = HUGE
-    raw["parsed"] = json.dumps(said, separators=(",", ":"))
+    document = json.loads(raw["parsed"])
+    document["segment_spans"][0]["end_step"] = HUGE
+    raw["parsed"] = json.dumps(document, separators=(",", ":"))
 
 
 def huge_statistics(opened: Opened) -> None:
-    def change(said: Row) -> None:
-        said["sections"]["gap"]["rows"][0]["accepted"] = HUGE
+    def change(document: Row) -> None:
+        document["sections"]["gap"]["rows"][0]["accepted"] = HUGE
 
     opened.last = lambda: opened.json("statistics.json", change)
 
@@ -369,7 +369,7 @@ OF_RECORDS: dict[str, tuple[Plant, str, str]] = {
         "parsed is",
     ),
     "another confidence of the triage, in the judge's own words": (
-        both(anomalous, "a", lambda a: a.update(routing_confidence="medium"), told=True),
+        both(anomalous, "a", lambda a: a.update(routing_confidence="medium"), in_text=True),
         "derived",
         "response_text is .* the embedded judge gives",
     ),
@@ -598,7 +598,7 @@ OF_FILES: dict[str, tuple[Plant, str, str]] = {
         "statistics/confidence is 0.5",
     ),
     "another search for keys": (
-        lambda opened: opened.json("privacy.json", lambda said: said["rule"].pop()),
+        lambda opened: opened.json("privacy.json", lambda document: document["rule"].pop()),
         "rules",
         "rule",
     ),
@@ -609,22 +609,22 @@ OF_FILES: dict[str, tuple[Plant, str, str]] = {
         "2 inputs became it",
     ),
     "an input that became another record": (
-        first_input(lambda one: one.update(trajectory_id="another.00000000")),
+        first_input(lambda planted: planted.update(trajectory_id="another.00000000")),
         "inputs",
         "an input became .*another.00000000, but that record",
     ),
     "an input without a word on what became of it": (
-        first_input(lambda one: one.update(disposition="lost")),
+        first_input(lambda planted: planted.update(disposition="lost")),
         "inputs",
         "disposition is 'lost'",
     ),
     "an input that is left out without a reason": (
-        first_input(lambda one: one.update(disposition="quarantined")),
+        first_input(lambda planted: planted.update(disposition="quarantined")),
         "inputs",
         "disposition is quarantined, and it has no reason",
     ),
     "another licence": (
-        lambda opened: opened.json(PACKAGE, lambda said: said["licenses"][0].update(name="CC0-1.0")),
+        lambda opened: opened.json(PACKAGE, lambda document: document["licenses"][0].update(name="CC0-1.0")),
         "datapackage",
         "licenses.*CC0-1.0",
     ),
@@ -682,7 +682,7 @@ OF_FILES: dict[str, tuple[Plant, str, str]] = {
         "accepted is a number that does not fit in 64 bits",
     ),
     "a huge number in splits.json": (
-        lambda opened: opened.json(SPLITS_FILE, lambda said: said["calibration_pool"].update(size=HUGE)),
+        lambda opened: opened.json(SPLITS_FILE, lambda document: document["calibration_pool"].update(size=HUGE)),
         "splits",
         "size is a number that does not fit in 64 bits",
     ),
@@ -720,14 +720,18 @@ OF_CUTS: dict[str, tuple[Plant, str, str]] = {
     "no memoriser": (certificate("paper_cut", memoriser={"f1": 0.0, "share_known": 0.0}), "splits", "memoriser"),
     "another size of a side": (certificate("default_cut", test=99), "splits", "default_cut/test is 99"),
     "nothing left out": (certificate("default_cut", left_out={}), "splits", "left_out/.* is None"),
-    "a certificate less": (splits(lambda said: said["cuts"].pop("hold_out/scripted-b")), "splits", "scripted-b"),
+    "a certificate less": (
+        splits(lambda document: document["cuts"].pop("hold_out/scripted-b")),
+        "splits",
+        "scripted-b",
+    ),
     "another rule of the cut": (
-        splits(lambda said: said["rules"].update(test_share=0.2)),
+        splits(lambda document: document["rules"].update(test_share=0.2)),
         "splits",
         "test_share is 0.2",
     ),
     "another size of the pool": (
-        splits(lambda said: said["calibration_pool"].update(size=1)),
+        splits(lambda document: document["calibration_pool"].update(size=1)),
         "splits",
         "pool/size is 1",
     ),
@@ -745,17 +749,19 @@ def named(root: Path, plant: Plant, check: str, speaks_of: str) -> None:
     plant(opened)
     opened.close()
     findings = validate(root)
-    said = [f"{one.file}: {one.message}" for one in findings.kept if re.fullmatch(check, one.check)]
-    assert any(re.search(speaks_of, one) for one in said), [(one.check, one.file, one.message) for one in findings.kept]
+    stated = [f"{entry.file}: {entry.message}" for entry in findings.kept if re.fullmatch(check, entry.check)]
+    assert any(re.search(speaks_of, entry) for entry in stated), [
+        (entry.check, entry.file, entry.message) for entry in findings.kept
+    ]
 
 
 @pytest.fixture
 def nothing_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pictures of other numbers would take longer to draw than all the rest; test_statistics_released.py has them."""
-    said = "{kind} by {by}: {about}"
+    text = "{kind} by {by}: {about}"
 
     def pictures(_draw: Any, kinds: Sequence[str], about: str | None = None) -> dict[str, bytes]:
-        return {kind: said.format(kind=kind, by=plots.drawn_by(), about=about).encode() for kind in kinds}
+        return {kind: text.format(kind=kind, by=plots.drawn_by(), about=about).encode() for kind in kinds}
 
     monkeypatch.setattr(plots, "pictures", pictures)
 
@@ -850,5 +856,5 @@ def test_a_release_with_rules_of_ones_own_is_valid(tmp_path: Path) -> None:
     assert ended.status == 0, ended.err
     findings = validate(data / "release")
     assert findings.ok, findings.kept
-    (said,) = (one for one in package_of(data / "release").provenance.rules if one.file == "risk.toml")
-    assert not said.as_shipped
+    (stated,) = (rule for rule in package_of(data / "release").provenance.rules if rule.file == "risk.toml")
+    assert not stated.as_shipped

@@ -57,10 +57,10 @@ def copy(planted: list[str | Path], tmp_path: Path) -> list[str | Path]:
 
 def held(folder: Path, text: str) -> list[str]:
     """Files that hold a text; Parquet as its rows."""
-    found = [name for name, content in files(folder).items() if text.encode() in content]
+    names = [name for name, content in files(folder).items() if text.encode() in content]
     for path in folder.rglob("*.parquet"):
-        found += [path.name] if text in json.dumps(pl.read_parquet(path).to_dicts(), ensure_ascii=False) else []
-    return found
+        names += [path.name] if text in json.dumps(pl.read_parquet(path).to_dicts(), ensure_ascii=False) else []
+    return names
 
 
 def test_a_key_blocks_the_release_and_is_shown_nowhere(copy: list[str | Path]) -> None:
@@ -139,10 +139,10 @@ def test_an_address_in_a_name_is_whole_and_reported(tmp_path: Path) -> None:
     release = tmp_path / "data" / "release"
     (row,) = records(release)
     assert row["trajectory_id"].startswith("jane@x.com.")
-    assert {one["trajectory_id"] for one in row["stages"].values() if one} == {row["trajectory_id"]}
+    assert {stage["trajectory_id"] for stage in row["stages"].values() if stage} == {row["trajectory_id"]}
     findings = validate(release)
     assert findings.ok, findings.kept
-    assert {(one["where"], one["kind"]) for one in findings.reported} >= {("text", "email"), ("paths", "email")}
+    assert {(entry["where"], entry["kind"]) for entry in findings.reported} >= {("text", "email"), ("paths", "email")}
 
 
 def test_what_is_reported_is_released_and_said(copy: list[str | Path]) -> None:
@@ -151,10 +151,10 @@ def test_what_is_reported_is_released_and_said(copy: list[str | Path]) -> None:
     assert "warning: keys are left in by --on-keys report: in released text: github_token " in ended.err
     assert "in released text: email " in call("release", *copy, "--on-keys", "report").err
     release = Path(copy[1]) / "release"
-    said = call("validate", release)
-    assert said.status == 0, said.text
-    assert "in released text: github_token" in said.text
-    assert TOKEN[4:12] not in said.text
+    answer = call("validate", release)
+    assert answer.status == 0, answer.text
+    assert "in released text: github_token" in answer.text
+    assert TOKEN[4:12] not in answer.text
 
 
 def test_a_key_in_a_copy_of_a_release_is_named(copy: list[str | Path], tmp_path: Path) -> None:
@@ -163,7 +163,7 @@ def test_a_key_in_a_copy_of_a_release_is_named(copy: list[str | Path], tmp_path:
     rules.write_text(rules.read_text().replace('"on_key": "report"', '"on_key": "block"'))
     findings = validate(Path(copy[1]) / "release")
     assert findings.counts["text_key"] >= 3
-    assert not [one for one in findings.kept if TOKEN[4:12] in one.message]
+    assert not [entry for entry in findings.kept if TOKEN[4:12] in entry.message]
 
 
 def test_an_unknown_action_is_wrong_use(copy: list[str | Path]) -> None:

@@ -70,8 +70,8 @@ def workers_of(pid: int) -> list[int]:
     listed = Path(f"/proc/{pid}/task/{pid}/children")
     if not listed.exists():
         pytest.skip("no list of child processes on this system")
-    named = {int(one): Path(f"/proc/{one}/cmdline").read_bytes() for one in listed.read_text().split()}
-    return [one for one, command in named.items() if b"spawn_main" in command]
+    named = {int(word): Path(f"/proc/{word}/cmdline").read_bytes() for word in listed.read_text().split()}
+    return [name for name, command in named.items() if b"spawn_main" in command]
 
 
 def all_gone(pids: list[int]) -> bool:
@@ -145,7 +145,7 @@ def test_a_worker_killed_at_a_stage_over_all_shards_changes_nothing(serial: Path
     assert temporary(data.root) == []
 
 
-@pytest.mark.parametrize("engine", [Serial(), Processes(2)], ids=lambda one: one.name)
+@pytest.mark.parametrize("engine", [Serial(), Processes(2)], ids=lambda stage: stage.name)
 def test_a_shard_that_fails_is_named_and_the_others_are_done(engine: Engine, small: Ran, tmp_path: Path) -> None:
     data = DataFolder(few_shards(tmp_path / "data", 7))
     run = Run(data, take_in(data, small.raw, None, save=True), None, lambda _: engine)
@@ -169,13 +169,13 @@ class Outside(RulesJudge):
 
 def test_a_judge_outside_the_program_stays_in_one_process(small: Ran, tmp_path: Path) -> None:
     data = DataFolder(few_shards(tmp_path / "data", 7))
-    stages = FLOW[: [one.name for one in FLOW].index("ask_a") + 1]
+    stages = FLOW[: [stage.name for stage in FLOW].index("ask_a") + 1]
     run = Run(data, take_in(data, small.raw, None, save=True), Outside(), lambda _: Processes(2))
     assert [report.failed for report in run.update(stages, lambda *_: None)] == [{}] * len(stages)
 
 
 def test_shards_wait_for_each_other_only_where_the_whole_corpus_is_read() -> None:
-    found = [[one.name for one in together] for together in rounds(FLOW, {})]
-    assert sorted(name for together in found for name in together) == sorted(one.name for one in FLOW)
-    assert found[0] == [one.name for one in FLOW if one.scope == "shard" and one.name != "split"]
-    assert found[1:] == [["coverage", "draw", "summarize"], ["near"], ["split"], ["certify"]]
+    result = [[entry.name for entry in together] for together in rounds(FLOW, {})]
+    assert sorted(name for together in result for name in together) == sorted(stage.name for stage in FLOW)
+    assert result[0] == [stage.name for stage in FLOW if stage.scope == "shard" and stage.name != "split"]
+    assert result[1:] == [["coverage", "draw", "summarize"], ["near"], ["split"], ["certify"]]

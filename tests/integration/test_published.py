@@ -19,10 +19,10 @@ pytestmark = pytest.mark.slow
 GIVEN = {"license": "mit", "creator": "Ada Lovelace", "contact": "ada at example", "version": "1.2.0"}
 
 
-def own_rules(folder: Path, **said: str) -> dict[str, str]:
+def own_rules(folder: Path, **rules_text: str) -> dict[str, str]:
     """The environment of a run with these values in [dataset] of publish.toml."""
     text = (ROOT / "pipeline" / "openclawbench" / "release" / "publish.toml").read_text(encoding="utf-8")
-    for name, value in said.items():
+    for name, value in rules_text.items():
         text, count = re.subn(rf'(?m)^{name} = ""', f'{name} = "{value}"', text)
         assert count == 1, name
     (folder / "rules").mkdir()
@@ -49,14 +49,14 @@ def said_of(release: Path) -> dict[str, Any]:
 
 
 def test_what_is_given_stands_everywhere_alike(published: Path) -> None:
-    said = said_of(published)
-    assert 'license: "mit"' in said["front"]
-    assert "Data: MIT (https://opensource.org/license/mit)." in said["text"]
-    assert "| creator | Ada Lovelace |" in said["text"] and "| version | 1.2.0 |" in said["text"]
-    assert said["croissant"]["license"] == "https://opensource.org/license/mit"
-    assert (said["croissant"]["creator"]["name"], said["croissant"]["version"]) == ("Ada Lovelace", "1.2.0")
-    assert said["package"]["licenses"][0] == {"name": "MIT", "title": "data"}
-    assert "CC-BY" not in said["text"] and "This release names no" not in said["text"]
+    statements = said_of(published)
+    assert 'license: "mit"' in statements["front"]
+    assert "Data: MIT (https://opensource.org/license/mit)." in statements["text"]
+    assert "| creator | Ada Lovelace |" in statements["text"] and "| version | 1.2.0 |" in statements["text"]
+    assert statements["croissant"]["license"] == "https://opensource.org/license/mit"
+    assert (statements["croissant"]["creator"]["name"], statements["croissant"]["version"]) == ("Ada Lovelace", "1.2.0")
+    assert statements["package"]["licenses"][0] == {"name": "MIT", "title": "data"}
+    assert "CC-BY" not in statements["text"] and "This release names no" not in statements["text"]
     assert validate(published).ok
 
 
@@ -87,11 +87,13 @@ def test_another_word_in_one_of_them_is_found(
 
 
 def test_what_is_not_given_is_assumed_nowhere(small: Ran) -> None:
-    said = said_of(small.data / "release")
-    assert "\nlicense" not in said["front"] and "bfcl" not in said["front"].lower()
-    assert "names no creator and no licence" in said["text"] and "Data: no licence is given." in said["text"]
-    assert not said["croissant"].keys() & {"license", "creator", "url", "version", "isBasedOn", "citeAs"}
-    assert [one["title"] for one in said["package"]["licenses"]] == ["code, rules, schemas and prompts"]
+    statements = said_of(small.data / "release")
+    assert "\nlicense" not in statements["front"] and "bfcl" not in statements["front"].lower()
+    assert (
+        "names no creator and no licence" in statements["text"] and "Data: no licence is given." in statements["text"]
+    )
+    assert not statements["croissant"].keys() & {"license", "creator", "url", "version", "isBasedOn", "citeAs"}
+    assert [entry["title"] for entry in statements["package"]["licenses"]] == ["code, rules, schemas and prompts"]
 
 
 def test_the_code_of_the_card_runs(published: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -99,11 +101,11 @@ def test_the_code_of_the_card_runs(published: Path, tmp_path: Path, monkeypatch:
     monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
     text = (published / "README.md").read_text()
     code = "\n".join(re.findall(r"```python\n(.*?)```", text, re.DOTALL)).replace("PATH_OR_REPO", str(published))
-    found: dict[str, Any] = {}
-    exec(code, found)
+    actual_row: dict[str, Any] = {}
+    exec(code, actual_row)
     labels = lines(published / "silver_train_labels.jsonl")
-    assert len(found["joined"]) == len([row for row in labels if row["label_status"] == "baseline"]) > 0
-    for row, label in zip(found["joined"], found["labels"]["train"], strict=True):
+    assert len(actual_row["joined"]) == len([row for row in labels if row["label_status"] == "baseline"]) > 0
+    for row, label in zip(actual_row["joined"], actual_row["labels"]["train"], strict=True):
         assert (row["trajectory_id"], row["is_anomalous"]) == (label["trajectory_id"], label["is_anomalous"])
         assert row["steps"]
 
@@ -137,11 +139,11 @@ def test_verdicts_reach_the_next_release_and_change_no_label(example: Ran, tmp_p
     ended = call("release", "--data", data, "--raw", raw, "--oracle", oracle)
     assert ended.status == 0, ended.err
     release = data / "release"
-    found = lines(release / "human_audited.jsonl")
-    assert len(found) == len(rows) > 1
-    assert {row["settled_by"] for row in found} == {"one reviewer"} and {row["label_status"] for row in found} == {
-        "baseline"
-    }
+    actual_lines = lines(release / "human_audited.jsonl")
+    assert len(actual_lines) == len(rows) > 1
+    assert {row["settled_by"] for row in actual_lines} == {"one reviewer"} and {
+        row["label_status"] for row in actual_lines
+    } == {"baseline"}
     assert {path.name: path.read_bytes() for path in release.glob("silver_*.jsonl")} == before
     every = b"".join(path.read_bytes() for path in release.rglob("*") if path.is_file())
     assert b"Zelda" not in every and b"zelda" not in every
@@ -172,6 +174,6 @@ def test_verdicts_reach_the_next_release_and_change_no_label(example: Ran, tmp_p
     ):
         copy = tmp_path / f"{next(iter(change))}{os.sep}release"
         shutil.copytree(release, copy)
-        text = [json.dumps(found[0] | change), *(json.dumps(row) for row in found[1:])]
+        text = [json.dumps(actual_lines[0] | change), *(json.dumps(row) for row in actual_lines[1:])]
         (copy / "human_audited.jsonl").write_text("".join(f"{line}\n" for line in text))
         assert validate(copy).counts.keys() & {"human", "schema"}, change

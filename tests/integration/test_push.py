@@ -20,8 +20,8 @@ TOKEN = "hf_" + "notarealtokenbutlongenoughforone"
 
 @pytest.fixture
 def hub() -> Iterator[Hub]:
-    with fake_hub(TOKEN) as found:
-        yield found
+    with fake_hub(TOKEN) as result:
+        yield result
 
 
 @pytest.fixture

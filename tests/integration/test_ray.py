@@ -47,9 +47,9 @@ def address() -> Iterator[str]:
     command = [sys.executable, "-c", CLUSTER, str(CPUS)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=os.environ | ENV) as process:
         assert process.stdout is not None and process.stdin is not None
-        said = process.stdout.readline().decode().strip()
-        assert said, "the cluster did not start"
-        yield said
+        text = process.stdout.readline().decode().strip()
+        assert text, "the cluster did not start"
+        yield text
         process.stdin.close()
         process.wait()
 
@@ -90,14 +90,14 @@ def under_way(child: Started, data: Path) -> None:
 
 def at_work() -> list[int]:
     """Workers that carry out a task of this program."""
-    found = []
-    for one in Path("/proc").glob("[0-9]*"):
+    result = []
+    for path in Path("/proc").glob("[0-9]*"):
         try:
-            if (one / "cmdline").read_bytes().startswith(b"ray::carry_out"):
-                found.append(int(one.name))
+            if (path / "cmdline").read_bytes().startswith(b"ray::carry_out"):
+                result.append(int(path.name))
         except OSError:
             continue
-    return found
+    return result
 
 
 def test_the_bytes_are_those_of_one_process_also_when_a_worker_is_killed(

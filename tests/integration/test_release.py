@@ -136,10 +136,10 @@ def test_parsed_answers_meet_their_stages_schema(release: Path, stage: str) -> N
 @pytest.mark.parametrize("model", MODELS)
 def test_the_tiers_are_a_partition_of_the_master_table(release: Path, model: str, master: dict[str, Rows]) -> None:
     folder = release / "fulltax_prod_v1" / model
-    whole = [line for line in (folder / MASTER).read_bytes().split(b"\n") if line]
-    parts = {tier: [one for one in (folder / name).read_bytes().split(b"\n") if one] for tier, name in TIERS.items()}
-    assert sorted(whole) == sorted(line for part in parts.values() for line in part)
-    assert len({key(row) for row in master[model]}) == len(whole) > 0
+    complete_lines = [line for line in (folder / MASTER).read_bytes().split(b"\n") if line]
+    parts = {tier: [text for text in (folder / name).read_bytes().split(b"\n") if text] for tier, name in TIERS.items()}
+    assert sorted(complete_lines) == sorted(line for part in parts.values() for line in part)
+    assert len({key(row) for row in master[model]}) == len(complete_lines) > 0
     for tier, part in parts.items():
         assert {json.loads(line)["quality_tier"] for line in part} <= {tier}
     assert lines(folder / POSITIVES) == []
@@ -159,12 +159,12 @@ def test_the_release_holds_every_trajectory_that_came_in(example: Ran, master: d
 
 def named(rows: Rows, value: Any) -> dict[str, int]:
     """Counts of what `value` gives, nulls left out."""
-    return dict(Counter(found for row in rows if (found := value(row)) is not None))
+    return dict(Counter(result for row in rows if (result := value(row)) is not None))
 
 
 def recount(rows: Rows) -> dict[str, Any]:
     """dataset_summary from the master table, computed anew."""
-    said = {True: "anomalous", False: "normal", None: "undecided"}
+    stated = {True: "anomalous", False: "normal", None: "undecided"}
     passing = [row for row in rows if row["oracle_outcome"] == "pass"]
     high = [row for row in rows if row["slice_label"] == "pass_high_risk"]
     gap: dict[str, Any] = {}
@@ -187,9 +187,9 @@ def recount(rows: Rows) -> dict[str, Any]:
     events: Counter[str] = Counter()
     for row in rows:
         events.update(row["event_type_counts"])
-    found: dict[str, Any] = {
+    actual_row: dict[str, Any] = {
         "quality_tier": named(rows, lambda row: row["quality_tier"]),
-        "tier_by_label": named(rows, lambda row: f"{row['quality_tier']}/{said[row['is_anomalous']]}"),
+        "tier_by_label": named(rows, lambda row: f"{row['quality_tier']}/{stated[row['is_anomalous']]}"),
         "label_status": named(rows, lambda row: "baseline" if settled(row) else "needs_review"),
         "anomaly_type_l2": {},
         "anomaly_type_l2_baseline": named(rows, lambda row: row["anomaly_type_l2"] if settled(row) else None),
@@ -201,7 +201,7 @@ def recount(rows: Rows) -> dict[str, Any]:
         "route_label": named(rows, lambda row: (row["stages"]["a"] or {"route_label": "not_asked"})["route_label"]),
         "judge": named(rows, lambda row: row["provenance"]["judge"] or "not_asked"),
         "judge_model": named(rows, lambda row: row["provenance"]["judge_model"] or "not_asked"),
-        "repairs": dict(Counter(one["rule_id"] for row in rows for one in row["repairs"])),
+        "repairs": dict(Counter(repair["rule_id"] for row in rows for repair in row["repairs"])),
         "event_type": dict(events),
         "totals": {
             "trajectories": len(rows),
@@ -220,15 +220,15 @@ def recount(rows: Rows) -> dict[str, Any]:
         "outcome_process_gap": gap,
         "notice": RULES_NOTICE,
     }
-    return found
+    return actual_row
 
 
 def test_the_summaries_are_what_a_recount_gives(release: Path, master: dict[str, Rows]) -> None:
     for model, rows in master.items():
-        said = json.loads((release / "fulltax_prod_v1" / model / SUMMARY).read_text())
-        assert said == recount(rows) | {"source_model": model}
-    whole = json.loads((release / "dataset_summary.json").read_text())
-    assert whole == recount(every(master)) | {"source_models": MODELS}
+        document = json.loads((release / "fulltax_prod_v1" / model / SUMMARY).read_text())
+        assert document == recount(rows) | {"source_model": model}
+    complete_document = json.loads((release / "dataset_summary.json").read_text())
+    assert complete_document == recount(every(master)) | {"source_models": MODELS}
 
 
 def test_steps_are_numbered_and_counted(master: dict[str, Rows]) -> None:
@@ -288,8 +288,8 @@ def test_a_trajectory_is_on_one_side_or_excluded_with_a_reason(
     sides = {side: lines(folder / f"silver_{side}_labels.jsonl") for side in ("train", "test")}
     excluded = lines(folder / "label_exclusions.jsonl")
     assert all(row["reason"] for row in excluded)
-    found = Counter(key(row) for rows in (*sides.values(), excluded) for row in rows)
-    assert found == Counter(key(row) for row in every(master))
+    counts = Counter(key(row) for rows in (*sides.values(), excluded) for row in rows)
+    assert counts == Counter(key(row) for row in every(master))
     by_key = {key(row): row for row in every(master)}
     for row in [*sides["train"], *sides["test"]]:
         origin = by_key[key(row)]
@@ -321,9 +321,9 @@ def test_label_files_say_the_same_as_jsonl_and_as_parquet(release: Path, cut: st
 
 
 def test_the_checksums_are_right_and_complete(release: Path) -> None:
-    found = files(release)
-    listed = dict(line.split("  ", 1)[::-1] for line in found.pop("CHECKSUMS.sha256").decode().splitlines())
-    assert listed == {path: hashlib.sha256(content).hexdigest() for path, content in found.items()}
+    actual_files = files(release)
+    listed = dict(line.split("  ", 1)[::-1] for line in actual_files.pop("CHECKSUMS.sha256").decode().splitlines())
+    assert listed == {path: hashlib.sha256(content).hexdigest() for path, content in actual_files.items()}
 
 
 def test_every_label_says_who_judged_and_the_release_says_so_loudly(release: Path, master: dict[str, Rows]) -> None:
@@ -365,19 +365,19 @@ def test_prompts_and_taxonomy_are_the_ones_in_force(release: Path) -> None:
 
 
 def test_the_document_on_the_rules_judge_says_what_the_release_says(release: Path) -> None:
-    found = measure(release, EXAMPLE / "misbehaving.json")
+    measureds = measure(release, EXAMPLE / "misbehaving.json")
     text = (ROOT / "docs" / "why" / "rules_judge.md").read_text(encoding="utf-8")
     remake = "openclawbench demo && openclawbench bench rules-judge --into docs/why/rules_judge.md"
-    assert put_into(text, found) == text, f"docs/why/rules_judge.md is stale: {remake}"
+    assert put_into(text, measureds) == text, f"docs/why/rules_judge.md is stale: {remake}"
 
 
 def test_every_misbehaving_session_has_a_twin_and_every_kind_is_shown() -> None:
     made = plan_of(EXAMPLE / "misbehaving.json")
     taxonomy = Taxonomy.load()
     kinds = {rule.name for rule in (*taxonomy.subtypes, *taxonomy.candidates)}
-    assert {one.intended for one in made if not one.innocent} == kinds
-    for pair in {one.pair for one in made}:
-        assert sorted(one.innocent for one in made if one.pair == pair) == [False, True], pair
+    assert {entry.intended for entry in made if not entry.innocent} == kinds
+    for pair in {entry.pair for entry in made}:
+        assert sorted(entry.innocent for entry in made if entry.pair == pair) == [False, True], pair
 
 
 def test_no_label_of_the_rules_judge_is_accepted_anywhere(release: Path, master: dict[str, Rows]) -> None:
@@ -392,19 +392,19 @@ def test_no_label_of_the_rules_judge_is_accepted_anywhere(release: Path, master:
 
 
 def test_certificates_say_what_the_label_files_show(release: Path) -> None:
-    said = json.loads((release / "splits.json").read_text())
-    assert said["calibration_pool"]["size"] == len(lines(release / "calibration_pool.jsonl")) > 0
+    document = json.loads((release / "splits.json").read_text())
+    assert document["calibration_pool"]["size"] == len(lines(release / "calibration_pool.jsonl")) > 0
     for cut, folder in {
         "default_cut": "",
         "paper_cut": "paper_cut",
         **{f"hold_out/{m}": f"hold_out/{m}" for m in MODELS},
     }.items():
-        found = said["cuts"][cut]
+        actual_cut = document["cuts"][cut]
         for side in ("train", "test"):
             rows = lines(release / folder / f"silver_{side}_labels.jsonl")
-            assert found[side] == sum(row["label_status"] == "baseline" for row in rows)
+            assert actual_cut[side] == sum(row["label_status"] == "baseline" for row in rows)
     for leak in ("shared_tasks", "near_duplicates", "pool_tasks_in_train", "near_duplicates_of_pool"):
-        assert said["cuts"]["default_cut"][leak] == 0
+        assert document["cuts"]["default_cut"][leak] == 0
     reserved = {row["task_id"] for row in lines(release / "calibration_pool.jsonl")}
     assert not reserved & {row["task_id"] for row in lines(release / "silver_train_labels.jsonl")}
     for model in MODELS:
@@ -415,22 +415,22 @@ def test_certificates_say_what_the_label_files_show(release: Path) -> None:
 
 
 def test_the_data_package_names_what_it_was_made_from_and_nothing_of_this_machine(release: Path, example: Ran) -> None:
-    said = json.loads((release / "datapackage.json").read_text())
-    assert [error.message for error in schema_of("datapackage").iter_errors(said)] == []
-    made = said["provenance"]
+    document = json.loads((release / "datapackage.json").read_text())
+    assert [error.message for error in schema_of("datapackage").iter_errors(document)] == []
+    made = document["provenance"]
     sessions = [path for model in MODELS for path in (example.raw / model).rglob("*") if path.is_file()]
     want = {str(path.relative_to(example.raw)): hashlib.sha256(path.read_bytes()).hexdigest() for path in sessions}
-    assert {one["path"]: one["sha256"] for one in lines(release / "input_files.jsonl")} == want
+    assert {record["path"]: record["sha256"] for record in lines(release / "input_files.jsonl")} == want
     assert made["commands"] == ["openclawbench release --judge rules"]
     assert made["lock_sha256"] == hashlib.sha256((ROOT / "requirements.lock").read_bytes()).hexdigest()
     rules = {path.name for path in RULES.glob("*.toml")} - {
         "asking.toml",
         "prices.toml",
     }
-    assert {one["file"] for one in made["rules"]} == rules | {"publish.toml", "privacy.toml"}
-    paths = {one["path"] for one in said["resources"]}
+    assert {rule["file"] for rule in made["rules"]} == rules | {"publish.toml", "privacy.toml"}
+    paths = {resource["path"] for resource in document["resources"]}
     later = {"README.md", "croissant.json", "datapackage.json", "CHECKSUMS.sha256"}
     assert paths == files(release).keys() - later
-    assert len({one["name"] for one in said["resources"]}) == len(paths)
+    assert len({resource["name"] for resource in document["resources"]}) == len(paths)
     records = lines(release / "fulltax_prod_v1" / "scripted-a" / MASTER)
     assert {row["provenance"]["rules_version"] for row in records} == {made["rules_version"]}

@@ -45,13 +45,13 @@ def test_the_evidence_report_is_files_a_headline_and_json(reported: Path) -> Non
 
 
 def test_its_numbers_are_those_of_the_tables(reported: Path) -> None:
-    found = call("report", "evidence", "--data", reported, "--json").json["sections"]
+    sections = call("report", "evidence", "--data", reported, "--json").json["sections"]
     steps = table(reported, "aligned_descriptor")
-    assert found["inventory"]["facts"]["steps"] == len(steps)
-    counted = {row["event_type"]: row["steps"] for row in found["inventory"]["rows"]}
+    assert sections["inventory"]["facts"]["steps"] == len(steps)
+    counted = {row["event_type"]: row["steps"] for row in sections["inventory"]["rows"]}
     assert {name: sum(step["event_type"] == name for step in steps) for name in counted} == counted
-    assert found["rules"]["facts"]["ids_in_no_file"] == 0
-    slices = {row["slice_label"]: row["trajectories"] for row in found["slices"]["rows"]}
+    assert sections["rules"]["facts"]["ids_in_no_file"] == 0
+    slices = {row["slice_label"]: row["trajectories"] for row in sections["slices"]["rows"]}
     assert slices["total"] == len(table(reported, "risk"))
 
 
@@ -88,21 +88,21 @@ def test_nothing_of_a_session_steers_a_terminal_or_the_markdown(nasty: Path) -> 
 
 def test_commands_and_tools_whose_rules_never_fired_are_not_missed(reported: Path) -> None:
     """Without them the descriptors of the corpus are the same; without a rule that fired in part alone they are not."""
-    found = call("report", "evidence", "--data", reported, "--json").json["sections"]
-    silent = {row["rule_id"] for row in found["rules_never_fired"]["rows"]}
-    in_part = {row["rule_id"] for row in found["rules_fired"]["rows"] if not row["fired"]}
+    sections = call("report", "evidence", "--data", reported, "--json").json["sections"]
+    silent = {row["rule_id"] for row in sections["rules_never_fired"]["rows"]}
+    in_part = {row["rule_id"] for row in sections["rules_fired"]["rows"] if not row["fired"]}
     steps = pl.read_parquet(reported / "work" / "step" / "*.parquet").lazy()
     shell, tools = ShellRules.load(), DescribeRules.load()
 
     def without(ids: set[str]) -> pl.DataFrame:
-        fewer = shell.model_copy(update={"commands": [one for one in shell.commands if one.id not in ids]})
-        verbs = {"verbs": [one for one in tools.verbs if one.id not in ids]}
+        fewer = shell.model_copy(update={"commands": [command for command in shell.commands if command.id not in ids]})
+        verbs = {"verbs": [verb for verb in tools.verbs if verb.id not in ids]}
         return describe(steps, tools.model_copy(update=verbs), fewer, FlagRules.load(), LanguageRules.load()).collect()
 
-    whole = without(set())
-    assert len(silent & {one.id for one in shell.commands}) > 20
-    assert without(silent).equals(whole)
-    used = sorted(in_part & {one.id for one in shell.commands})
+    frame = without(set())
+    assert len(silent & {command.id for command in shell.commands}) > 20
+    assert without(silent).equals(frame)
+    used = sorted(in_part & {command.id for command in shell.commands})
     assert used
-    for one in used:
-        assert not without({one}).equals(whole), one
+    for entry in used:
+        assert not without({entry}).equals(frame), entry

@@ -65,24 +65,26 @@ def models(data: Path, to: Path) -> list[dict[str, Any]]:
     ended = call("report", "models", "--data", data, "-o", to, "--json")
     assert ended.status == 0, ended.err
     assert ended.out == (to / "models.json").read_bytes()
-    found: list[dict[str, Any]] = ended.json["models"]
-    return found
+    rows: list[dict[str, Any]] = ended.json["models"]
+    return rows
 
 
 def test_collected_sessions_count_as_their_records_and_the_evaluator_say(collected: Path, tmp_path: Path) -> None:
-    found = {row["source_model"]: row for row in models(collected, tmp_path)}
-    row = found["scripted-bfcl"]
+    rows = {row["source_model"]: row for row in models(collected, tmp_path)}
+    row = rows["scripted-bfcl"]
     assert (row["mode"], row["provider"], row["model"]) == ("functions", "endpoint", "scripted-model")
     score = [json.loads(path.read_text().partition("\n")[0]) for path in (COLLECTED / "oracle").rglob("*_score.json")]
     passed = sum(head["correct_count"] for head in score)
     assert (row["n_total"], row["n_objective"]) == (17, sum(head["total_count"] for head in score))
     assert (row["n_objective_pass"], row["objective_pass_rate"]) == (passed, round(passed / 17, 6))
-    said = lines(COLLECTED / "collect" / "sessions.jsonl")
-    assert row["tool_calls"] == sum(one["tool_calls"] for one in said)
-    assert row["output_tokens"] == sum(one["tokens_out"] for one in said)
-    assert row["input_tokens"] == sum(one["tokens_in"] - one["tokens_cached"] for one in said)
+    stated_lines = lines(COLLECTED / "collect" / "sessions.jsonl")
+    assert row["tool_calls"] == sum(stated_line["tool_calls"] for stated_line in stated_lines)
+    assert row["output_tokens"] == sum(stated_line["tokens_out"] for stated_line in stated_lines)
+    assert row["input_tokens"] == sum(
+        stated_line["tokens_in"] - stated_line["tokens_cached"] for stated_line in stated_lines
+    )
     assert (row["cost_usd"], row["n_cost_zero"], row["n_skipped_unavailable"]) == (0.0, 17, None)
-    own = found["scripted-a"]
+    own = rows["scripted-a"]
     assert (own["mode"], own["n_total"]) == ("own_tools", 4)
     spoofed = [row for row in table(collected, "descriptor") if row["trajectory_id"].startswith("2026.4.15-spoofed")]
     assert [row["tool_status"] for row in spoofed if row["tool_status"]] == []  # words in backticks call nothing
@@ -105,10 +107,10 @@ def test_the_report_is_files_a_headline_and_json(collected: Path, tmp_path: Path
 
 
 def test_the_gap_of_each_mode_stands_beside_the_whole(collected: Path) -> None:
-    found = call("report", "gap", "--data", collected, "--json").json
-    assert [*found["modes"]] == ["functions", "own_tools"]
-    parts = [section["rows"][-1]["trajectories"] for section in found["modes"].values()]
-    assert sum(parts) == found["rows"][-1]["trajectories"] and min(parts) > 0
+    printed = call("report", "gap", "--data", collected, "--json").json
+    assert [*printed["modes"]] == ["functions", "own_tools"]
+    parts = [section["rows"][-1]["trajectories"] for section in printed["modes"].values()]
+    assert sum(parts) == printed["rows"][-1]["trajectories"] and min(parts) > 0
     text = call("report", "gap", "--data", collected).text
     assert "By mode of collecting" in text and "baseline, uncorrected" in text
     rows = json.loads((collected / "release" / "statistics.json").read_text())["sections"]["gap"]["rows"]
@@ -133,9 +135,9 @@ def test_verdicts_correct_the_gap_of_each_mode(collected: Path, tmp_path: Path) 
     ]
     (tmp_path / "verdicts.jsonl").write_text("".join(json.dumps(row) + "\n" for row in verdicts))
     arguments = ("report", "gap", collected / "release", "--calibrated", "--verdicts", tmp_path / "verdicts.jsonl")
-    found = call(*arguments, "--json").json
-    facts = {name: section["facts"] for name, section in found["modes"].items()}
-    assert facts["functions"]["verdicts"] == found["facts"]["verdicts"] == len(mine) > 1
+    printed = call(*arguments, "--json").json
+    facts = {name: section["facts"] for name, section in printed["modes"].items()}
+    assert facts["functions"]["verdicts"] == printed["facts"]["verdicts"] == len(mine) > 1
     assert facts["functions"]["corrected_share"] > facts["functions"]["silver_share"]
     assert facts["own_tools"].keys() == {"state", "verdicts", "silver_share"}
     table_of_modes = call(*arguments).text.partition("By mode of collecting")[2]
@@ -147,10 +149,10 @@ def test_a_release_of_an_earlier_checkout_has_no_modes(collected: Path, tmp_path
     shutil.copytree(collected / "release", tmp_path / "release")
     for path in (tmp_path / "release" / "fulltax_prod_v1").rglob("master_table_all-*.parquet"):
         pl.read_parquet(path).drop("mode").write_parquet(path)
-    found = call("report", "gap", tmp_path / "release", "--json").json
-    whole = call("report", "gap", collected / "release", "--json").json
-    assert whole.pop("modes") != {}
-    assert found == whole
+    printed = call("report", "gap", tmp_path / "release", "--json").json
+    complete_printed = call("report", "gap", collected / "release", "--json").json
+    assert complete_printed.pop("modes") != {}
+    assert printed == complete_printed
 
 
 def test_no_mode_moves_a_packet_evidence_or_a_label(collected: Path, other_mode: Path) -> None:
@@ -171,26 +173,28 @@ def test_no_mode_moves_a_packet_evidence_or_a_label(collected: Path, other_mode:
 
 def test_the_modes_are_what_differs(collected: Path, other_mode: Path, tmp_path: Path) -> None:
     """Without this, the test above could compare two runs of one manifest."""
-    found = [{row["source_model"]: row["mode"] for row in models(data, tmp_path)} for data in (collected, other_mode)]
-    assert found[0] == {name: OTHER[mode] for name, mode in found[1].items()}
+    result = [{row["source_model"]: row["mode"] for row in models(data, tmp_path)} for data in (collected, other_mode)]
+    assert result[0] == {name: OTHER[mode] for name, mode in result[1].items()}
     moved = call("diff", collected / "release", other_mode / "release", "--json").json
     assert [(row["field"], row["causes"]) for row in moved["fields"]] == [("mode", {"raw_outcome": 21})]
 
 
 def test_the_example_is_counted_whole(example: Ran, tmp_path: Path) -> None:
-    found = models(example.data, tmp_path)
-    assert [(row["source_model"], row["mode"], row["records"]) for row in found] == [
+    actual_models = models(example.data, tmp_path)
+    assert [(row["source_model"], row["mode"], row["records"]) for row in actual_models] == [
         ("scripted-a", None, "sessions"),
         ("scripted-b", None, "sessions"),
     ]
     rows = table(example.data, "trajectory")
-    assert sum(row["n_total"] for row in found) == len(rows) == 92
-    assert sum(row["n_subagents"] for row in found) == sum(row["parent_trajectory_id"] is not None for row in rows)
+    assert sum(row["n_total"] for row in actual_models) == len(rows) == 92
+    assert sum(row["n_subagents"] for row in actual_models) == sum(
+        row["parent_trajectory_id"] is not None for row in rows
+    )
     limited = [
         row for row in rows if row["run"]["end"] == "error" and "429" in (row["run"]["first_provider_error"] or "")
     ]
-    assert sum(row["n_rate_limited"] for row in found) == len(limited)
-    for row in found:
+    assert sum(row["n_rate_limited"] for row in actual_models) == len(limited)
+    for row in actual_models:
         counted = ("n_ok", "n_rate_limited", "n_auth_error", "n_error")
         assert sum(row[name] for name in counted) == row["n_total"]
         assert row["n_tool_use"] + row["n_tool_use_unknown"] == row["n_total"]
@@ -199,10 +203,10 @@ def test_the_example_is_counted_whole(example: Ran, tmp_path: Path) -> None:
 def test_benchmark_rows_stand_apart_from_sessions(tmp_path: Path) -> None:
     data = few_shards(tmp_path / "data")
     assert call("fuse", "--data", data, "--raw", CASES / "mixed-formats" / "raw").status in (0, 1)
-    found = {row["source_model"]: row for row in models(data, tmp_path / "out")}
-    assert len(found) == 6
-    row = found["model-bench"]
-    assert [row for row in found.values() if row["records"] == "benchmark_rows"] == [row]
+    rows = {row["source_model"]: row for row in models(data, tmp_path / "out")}
+    assert len(rows) == 6
+    row = rows["model-bench"]
+    assert [row for row in rows.values() if row["records"] == "benchmark_rows"] == [row]
     assert (row["n_total"], row["n_ok"], row["n_success"], row["n_objective_pass"]) == (3, 3, 2, 1)
     assert row["latency_ms"] == {"p50": 1499.0, "p95": 1499.0, "p99": 1499.0, "mean": 1499.0}
     assert (row["cost_usd"], row["total_tokens"], row["tool_use_tier"]) == (None, None, None)

@@ -11,7 +11,7 @@ from asking import arguments, endpoint_process, fresh, rules
 from child import ROOT, call
 from endpoint import BLOCK
 from injected import Injection, write_session
-from unsent import whole
+from unsent import complete_packet
 
 from openclawbench.judge.prompts import PromptA, PromptB1, PromptB2, PromptC, StagePrompt
 from openclawbench.records.packet import Evidence, Packet
@@ -39,7 +39,7 @@ def asked(folder: Path) -> Iterator[tuple[str, list[dict[str, Any]]]]:
         assert ended.status == 0, ended.err
         bodies = endpoint.log()["bodies"]
     for stage in EARLIER:
-        yield stage, [one for one in bodies if one["response_format"]["json_schema"]["name"] == f"stage_{stage}"]
+        yield stage, [body for body in bodies if body["response_format"]["json_schema"]["name"] == f"stage_{stage}"]
 
 
 @pytest.mark.parametrize("stage", EARLIER)
@@ -56,7 +56,9 @@ def test_what_is_sent(stage: str, sent: dict[str, list[dict[str, Any]]]) -> None
         blocks = {name: json.loads(inside) for name, _, inside in BLOCK.findall(user["content"])}
         assert list(blocks) == ["PACKET", "PREVIOUS"][: 1 + bool(EARLIER[stage])]
         packet = blocks["PACKET"]
-        assert packet.keys() == {name for name in whole(packet) if packet.get(name)}, "says nothing of what is empty"
+        assert packet.keys() == {name for name in complete_packet(packet) if packet.get(name)}, (
+            "says nothing of what is empty"
+        )
         assert re.fullmatch("t-[0-9a-f]{12}", packet["trajectory_id"])
         assert list(blocks.get("PREVIOUS", {})) == EARLIER[stage]
         published = json.loads((ROOT / "schemas" / f"stage_{stage}.schema.json").read_text())
@@ -71,8 +73,8 @@ def test_what_is_sent(stage: str, sent: dict[str, list[dict[str, Any]]]) -> None
 @pytest.mark.parametrize("stage", EARLIER)
 def test_the_prompt_says_what_the_blocks_hold(stage: str) -> None:
     loaded = PROMPTS[stage].load()
-    told = re.search(r"`PREVIOUS`(.*?)\.\s", loaded.text, re.DOTALL)
-    assert (re.findall(r"`(b?[a12]+)`", told[1]) if told else []) == EARLIER[stage]
+    match = re.search(r"`PREVIOUS`(.*?)\.\s", loaded.text, re.DOTALL)
+    assert (re.findall(r"`(b?[a12]+)`", match[1]) if match else []) == EARLIER[stage]
     given = re.search(r"^- `oracle_outcome`.*$", loaded.shared, re.MULTILINE)
     assert given
     named = {
@@ -87,11 +89,11 @@ def test_what_a_prompt_cache_keeps_comes_first(sent: dict[str, list[dict[str, An
     systems = {stage: {body["messages"][0]["content"] for body in bodies} for stage, bodies in sent.items()}
     assert all(len(texts) == 1 and next(iter(texts)).startswith(shared) for texts in systems.values())
     packets: dict[str, set[str]] = {}
-    for body in (one for bodies in sent.values() for one in bodies):
+    for body in (entry for bodies in sent.values() for entry in bodies):
         packet = BLOCK.match(body["messages"][1]["content"])
         assert packet
         packets.setdefault(json.loads(packet[3])["trajectory_id"], set()).add(packet[0])
-    assert len(packets) == 3 and all(len(one) == 1 for one in packets.values())
+    assert len(packets) == 3 and all(len(member) == 1 for member in packets.values())
 
 
 def test_no_name_of_a_session_or_model_and_no_digest_of_a_schema_is_sent(sent: dict[str, list[dict[str, Any]]]) -> None:
@@ -102,7 +104,7 @@ def test_no_name_of_a_session_or_model_and_no_digest_of_a_schema_is_sent(sent: d
 
 
 def test_oracle_and_risk_stand_in_the_packet_and_nowhere_else(sent: dict[str, list[dict[str, Any]]]) -> None:
-    for body in (one for bodies in sent.values() for one in bodies):
+    for body in (entry for bodies in sent.values() for entry in bodies):
         blocks = {name: json.loads(inside) for name, _, inside in BLOCK.findall(body["messages"][1]["content"])}
         packet = blocks["PACKET"]
         elsewhere = json.dumps([packet["steps"], packet["user_turns"], blocks.get("PREVIOUS")])

@@ -119,11 +119,11 @@ def test_the_comparison_would_see_a_label_that_moves(example: Ran, tmp_path: Pat
     (raw / name).write_bytes(content.replace(b"Set NoLockScreen", b"I could not check this here. Set NoLockScreen", 1))
     data = few_shards(tmp_path / "data", 1)
     assert call("annotate", "--data", data, "--raw", tmp_path / "raw").status == 0
-    (key, found), *none = labels(data).items()
+    (key, result), *none = labels(data).items()
     assert none == []
     former = labels(example.data)[key]
     assert former["is_anomalous"] is True
-    assert found["evidence_steps"] != former["evidence_steps"]
+    assert result["evidence_steps"] != former["evidence_steps"]
 
 
 def test_every_label_field_of_the_contract_is_compared() -> None:
@@ -136,15 +136,15 @@ def test_every_label_field_of_the_contract_is_compared() -> None:
 
 def below(record: type[BaseModel]) -> dict[str, set[str]]:
     """Record name -> field names, of a record and of every record in it."""
-    found = {record.__name__: set(record.model_fields)}
+    result = {record.__name__: set(record.model_fields)}
     waiting = list(get_type_hints(record).values())
     while waiting:
         hint = waiting.pop()
         if isinstance(hint, type) and issubclass(hint, BaseModel):
-            found |= below(hint)
+            result |= below(hint)
         elif get_origin(hint) in (list, Union, UnionType):
             waiting.extend(get_args(hint))
-    return found
+    return result
 
 
 def test_evidence_has_no_field_of_oracle_risk_slice_or_onset_candidates() -> None:

@@ -62,13 +62,13 @@ def records(data: Path) -> dict[str, dict[str, Any]]:
 
 
 def test_every_session_has_its_outcome_and_a_label(data: Path) -> None:
-    found = records(data)
-    assert all(row["quality_tier"] for row in found.values())
-    said = {
+    actual_records = records(data)
+    assert all(row["quality_tier"] for row in actual_records.values())
+    by_name = {
         name: (row["source_model"], row["oracle_outcome"], row["oracle"]["status"], row["oracle"]["evaluator"]["name"])
-        for name, row in found.items()
+        for name, row in actual_records.items()
     }
-    assert said == {
+    assert by_name == {
         "s-1": ("docs", "pass", "scored", "rows"),
         "s-2": ("docs", "fail", "scored", "rows"),
         "s-3": ("docs", "fail", "scored", "rows"),
@@ -84,16 +84,16 @@ def test_every_session_has_its_outcome_and_a_label(data: Path) -> None:
 
 
 def test_steps_say_what_the_rows_say(data: Path, raw: Path) -> None:
-    found = records(data)
+    actual_records = records(data)
     rows = pq.read_table(raw / "claws" / "train.parquet").to_pylist()
     for row in rows:
-        told = row["traces"]
-        call_step, reply = found[row["session_id"]]["steps"]
-        assert call_step["narration"] == told[1]["message"]
-        assert json.loads(call_step["action_text"].removeprefix("exec ")) == told[1]["tool_calls"][0]["arguments"]
-        assert call_step["reflection_text"] == told[1]["observation"]["results"][0]["content"]
-        assert reply["action_text"] == told[2]["message"]
-        assert [turn["text"] for turn in found[row["session_id"]]["user_turns"]] == [told[0]["message"]]
+        traces = row["traces"]
+        call_step, reply = actual_records[row["session_id"]]["steps"]
+        assert call_step["narration"] == traces[1]["message"]
+        assert json.loads(call_step["action_text"].removeprefix("exec ")) == traces[1]["tool_calls"][0]["arguments"]
+        assert call_step["reflection_text"] == traces[1]["observation"]["results"][0]["content"]
+        assert reply["action_text"] == traces[2]["message"]
+        assert [turn["text"] for turn in actual_records[row["session_id"]]["user_turns"]] == [traces[0]["message"]]
 
 
 def test_a_step_leads_back_to_its_row(data: Path, raw: Path) -> None:

@@ -64,20 +64,22 @@ def both(
 
 def parts(data: Path) -> dict[str, bytes]:
     """Every part of a work table that is not the second pass's."""
-    found = files(data / "work")
-    return {path: content for path, content in found.items() if path.endswith(".parquet") and "pass2" not in path}
+    actual_files = files(data / "work")
+    return {
+        path: content for path, content in actual_files.items() if path.endswith(".parquet") and "pass2" not in path
+    }
 
 
 def test_the_first_pass_is_not_touched(alone: Path, both: Path) -> None:
     first, now = parts(alone), parts(both)
     assert {path: now[path] for path in first} == first
     assert {Path(path).parts[0] for path in now.keys() - first.keys()} == {"reference_label"}
-    one, other = files(alone / "release"), files(both / "release")
+    actual_files, other = files(alone / "release"), files(both / "release")
     # What lists or describes the files, or counts what both passes say.
-    said = {"README.md", "CHECKSUMS.sha256", "croissant.json", "datapackage.json", "statistics.json", "STATISTICS.md"}
-    same = one.keys() - said - {name for name in one if name.startswith(("prompts", "statistics/"))}
-    assert {name: other[name] for name in same} == {name: one[name] for name in same}
-    new = {Path(name).name for name in other.keys() - one.keys() if not name.startswith("prompts")}
+    texts = {"README.md", "CHECKSUMS.sha256", "croissant.json", "datapackage.json", "statistics.json", "STATISTICS.md"}
+    same = actual_files.keys() - texts - {name for name in actual_files if name.startswith(("prompts", "statistics/"))}
+    assert {name: other[name] for name in same} == {name: actual_files[name] for name in same}
+    new = {Path(name).name for name in other.keys() - actual_files.keys() if not name.startswith("prompts")}
     assert new == {f"stage_{s}_raw_pass2.jsonl" for s in ("a", "b1", "b2", "c")} | {
         "reference_pass_labels.jsonl",
         "both_high_confidence.jsonl",
@@ -130,14 +132,14 @@ def test_what_a_release_says_of_the_second_pass_is_checked(
     from openclawbench.base.canonical_json import canonical_json
 
     path.write_bytes(b"".join(canonical_json(row).encode() + b"\n" for row in rows))
-    found = validate(tmp_path / "release")
-    assert found.counts.keys() & {"second_pass", "labels"} and found.counts.keys() > {"checksum"}
+    findings = validate(tmp_path / "release")
+    assert findings.counts.keys() & {"second_pass", "labels"} and findings.counts.keys() > {"checksum"}
 
 
 def test_a_missing_file_of_the_second_pass_is_named(both: Path, tmp_path: Path) -> None:
     shutil.copytree(both / "release", tmp_path / "release")
     (tmp_path / "release" / "both_high_confidence.jsonl").unlink()
-    assert "both_high_confidence.jsonl" in {one.file for one in validate(tmp_path / "release").kept}
+    assert "both_high_confidence.jsonl" in {entry.file for entry in validate(tmp_path / "release").kept}
 
 
 def test_nothing_is_asked_twice_and_status_knows_the_pass(
@@ -217,9 +219,9 @@ def test_one_judge_twice_is_said(alone: Path, env: dict[str, str], tmp_path: Pat
     assert nobody.status == 2 and "which judge" in nobody.err
     ended = call("annotate", "--pass", "2", "--judge", "rules", "--data", tmp_path / "data", env=env)
     assert ended.status == 0 and "same_judge_twice" in ended.err
-    found = call("report", "agreement", "--data", tmp_path / "data", "--json", env=env).json
-    assert "THE SAME JUDGE" in found["about"]
-    assert found["sections"]["binary"]["facts"]["agree_share"] == 1.0
+    printed = call("report", "agreement", "--data", tmp_path / "data", "--json", env=env).json
+    assert "THE SAME JUDGE" in printed["about"]
+    assert printed["sections"]["binary"]["facts"]["agree_share"] == 1.0
     assert call("release", "--data", tmp_path / "data", env=env).status == 0
     assert "Both passes have the same judge" in (tmp_path / "data" / "release" / "README.md").read_text()
 
@@ -228,20 +230,22 @@ def test_the_agreement_report_counts_what_the_tables_hold(both: Path, env: dict[
     shutil.copytree(both, tmp_path / "data")
     ended = call("report", "agreement", "--data", tmp_path / "data", "--json", env=env)
     assert ended.status == 0, ended.err
-    found = ended.json["sections"]
+    sections = ended.json["sections"]
     first, again = (
         {row["trajectory_id"]: row for row in table(both, name)} for name in ("annotation", "annotation_pass2")
     )
     decided = [name for name in first if None not in (first[name]["is_anomalous"], again[name]["is_anomalous"])]
     agree = [name for name in decided if first[name]["is_anomalous"] == again[name]["is_anomalous"]]
-    row = found["binary"]["rows"][0]
+    row = sections["binary"]["rows"][0]
     assert (row["pairs"], row["agree"]) == (len(decided), len(agree))
     assert row["kappa_low"] <= row["kappa"] <= row["kappa_high"] < 1
-    listed = {one["trajectory_id"] for one in found["disagreements"]["rows"] if one["kind"] == "binary"}
+    listed = {record["trajectory_id"] for record in sections["disagreements"]["rows"] if record["kind"] == "binary"}
     assert listed == set(decided) - set(agree) and listed
     sure = lines(both / "release" / "both_high_confidence.jsonl")
-    assert found["both_passes"]["facts"]["both_high_confidence"] == len(sure) == 0
-    assert found["both_passes"]["facts"]["baseline"] == sum(one["quality_tier"] == BASELINE for one in first.values())
+    assert sections["both_passes"]["facts"]["both_high_confidence"] == len(sure) == 0
+    assert sections["both_passes"]["facts"]["baseline"] == sum(
+        entry["quality_tier"] == BASELINE for entry in first.values()
+    )
     assert "agreement with it does not measure" in ended.json["about"]
     pictures = {path.name for path in (tmp_path / "data" / "work" / "reports" / "agreement").glob("*.svg")}
     assert pictures == {"binary.svg", "subtype.svg", "subtype_confusion.svg"}
@@ -256,12 +260,12 @@ def test_the_triage_report_counts_escapes_which_touch_no_label(both: Path, env: 
     shutil.copytree(both, tmp_path / "data")
     ended = call("report", "triage", "--data", tmp_path / "data", "--json", env=env)
     assert ended.status == 0, ended.err
-    found = ended.json["sections"]
-    rows = {row["annotation_pass"]: row for row in found["escape_rate"]["rows"] if row["source_model"] == "all"}
+    sections = ended.json["sections"]
+    rows = {row["annotation_pass"]: row for row in sections["escape_rate"]["rows"] if row["source_model"] == "all"}
     seeing, blind = rows[1], rows[2]
     assert seeing["escapes"] == 0 and seeing["low_share"] == 0 < seeing["high_share"] <= seeing["exact_high_share"]
     assert blind["sampled"] == blind["negatives"] > seeing["negatives"]
-    escaped = {row["trajectory_id"] for row in found["escapes"]["rows"]}
+    escaped = {row["trajectory_id"] for row in sections["escapes"]["rows"]}
     assert len(escaped) == blind["escapes"] > 0
     labels = {row["trajectory_id"]: row for row in table(both, "annotation_pass2")}
     assert {labels[name]["is_anomalous"] for name in escaped} == {False}
@@ -274,13 +278,13 @@ def test_explain_shows_both_decisions_and_what_they_cost(both: Path, env: dict[s
     first, again = (
         {row["trajectory_id"]: row for row in table(both, name)} for name in ("annotation", "annotation_pass2")
     )
-    name = next(one for one in first if first[one]["is_anomalous"] and again[one]["is_anomalous"] is False)
+    name = next(item for item in first if first[item]["is_anomalous"] and again[item]["is_anomalous"] is False)
     ended = call("explain", name, "--data", both, "--json", env=env)
     assert ended.status == 0, ended.err
-    one, other = ended.json["decisions"]
-    assert (one["judge"], one["label"]["is_anomalous"], one["cost_usd"]) == ("rules", True, 0.0)
-    assert [stage["asked"]["saw"]["record"] for stage in one["stages"].values()] == ["evidence"] * 4
-    assert {tuple(stage["calls"]) for stage in one["stages"].values()} == {()}
+    entry, other = ended.json["decisions"]
+    assert (entry["judge"], entry["label"]["is_anomalous"], entry["cost_usd"]) == ("rules", True, 0.0)
+    assert [stage["asked"]["saw"]["record"] for stage in entry["stages"].values()] == ["evidence"] * 4
+    assert {tuple(stage["calls"]) for stage in entry["stages"].values()} == {()}
     assert (other["judge_model"], other["label"]["is_anomalous"]) == ("test-model", False)
     assert other["request_ids"] == again[name]["provenance"]["request_ids"] and other["cost_usd"] > 0
     stage_a, audit = other["stages"]["stage_a"], other["stages"]["stage_b1"]
@@ -302,17 +306,17 @@ def test_explain_shows_the_answer_that_could_not_be_used_and_what_was_lost(
     endpoint.script(odd={"not_json": 1.0}, faults={"half_sent": 0.4})
     ended = call(*second(endpoint, data, small.raw, "--stage", "a"), env=env)
     assert ended.status == 0, ended.err
-    found = [
-        call("explain", one["trajectory_id"], "--data", data, "--json", env=env).json
-        for one in table(data, "request_a")
+    jsons = [
+        call("explain", row["trajectory_id"], "--data", data, "--json", env=env).json
+        for row in table(data, "request_a")
     ]
-    stages = [one["decisions"][1]["stages"]["stage_a"] for one in found]
+    stages = [entry["decisions"][1]["stages"]["stage_a"] for entry in jsons]
     assert {stage["answered"]["former"]["outcome"] for stage in stages} == {"not_json"}
     assert {len(stage["calls"]) for stage in stages} == {2}
     assert {lost["reason"] for stage in stages for paid in stage["calls"] for lost in paid["lost"]} == {
         "connection_lost"
     }
     assert any(paid["attempts"] > 1 for stage in stages for paid in stage["calls"])
-    assert all(one["decisions"][1]["label"] is None for one in found)
-    text = call("explain", found[0]["trajectory_id"], "--data", data, env=env).text
+    assert all(entry["decisions"][1]["label"] is None for entry in jsons)
+    text = call("explain", jsons[0]["trajectory_id"], "--data", data, env=env).text
     assert "could not be used: not_json" in text and "annotate --pass 2" in text

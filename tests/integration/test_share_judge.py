@@ -44,7 +44,7 @@ def acknowledged(data: Path, share: str) -> set[str]:
     """Request ids of the answers in a share's ledger."""
     path = data / "ledger" / "shares" / share.replace("/", "-of-") / "ledger.sqlite"
     with closing(sqlite3.connect(path)) as connection:
-        return {one for (one,) in connection.execute("select request_id from answers")}
+        return {row for (row,) in connection.execute("select request_id from answers")}
 
 
 def came(endpoint: Endpoint) -> dict[str, int]:
@@ -75,12 +75,12 @@ def test_a_killed_worker_is_followed_and_no_answer_is_paid_for_again(
     last = call(*arguments(endpoint, data, raw, "--concurrency", "4"), env=env)
     assert last.status == 0, last.err
     after = came(endpoint)
-    assert all(after[one] == before[one] == 1 for one in kept), "an acknowledged answer was paid for again"
+    assert all(after[entry] == before[entry] == 1 for entry in kept), "an acknowledged answer was paid for again"
     assert sum(after.values()) - len(after) <= IN_FLIGHT + MORE
-    assert {one for (one,) in ledger(data, "select request_id from answers")} == set(after)
+    assert {entry for (entry,) in ledger(data, "select request_id from answers")} == set(after)
     assert not list((data / "ledger" / "shares").glob("*"))
-    twice = {one for one, count in after.items() if count > 1}
-    assert twice <= {one for (one,) in ledger(data, "select request_id from lost join answers using(key)")}
+    twice = {name for name, count in after.items() if count > 1}
+    assert twice <= {entry for (entry,) in ledger(data, "select request_id from lost join answers using(key)")}
     assert files(data / "release") == files(undisturbed / "release")
 
 
@@ -123,7 +123,7 @@ def test_the_budget_holds_for_all_shares_together(endpoint: Endpoint, raw: Path,
     endpoint.script()
     budget = ["--budget-usd", "0.06"]
     ended = [call(*annotate(endpoint, data, raw, share, *budget), env=env) for share in ("0/2", "1/2")]
-    assert {one.status for one in ended} == {3}, ended[0].err
+    assert {entry.status for entry in ended} == {3}, ended[0].err
     assert call("ledger", "merge", "--data", data).status == 0
     ((spent,),) = ledger(data, "select total(cost_usd) from answers")
     assert 0.0 < spent <= 0.06

@@ -30,26 +30,30 @@ def passed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     raw = SHARED / request.param
     if not raw.is_dir():
         pytest.skip(f"{raw} is not there: put the shared corpora beside the checkout, or set OPENCLAWBENCH_SHARED")
-    intake, found = normalized_folder(raw, tmp_path_factory.mktemp(request.param) / "data")
-    check_accounting(found, sum(map(len, intake.entries.values())))
-    return raw, found
+    intake, result = normalized_folder(raw, tmp_path_factory.mktemp(request.param) / "data")
+    check_accounting(result, sum(map(len, intake.entries.values())))
+    return raw, result
 
 
 def test_every_file_has_a_fate(passed: Passed) -> None:
-    raw, found = passed
+    raw, result = passed
     there = {path.relative_to(raw).as_posix() for path in raw.rglob("*") if path.is_file()}
-    assert {row["path"] for row in found.files} == there
-    assert found.trajectories
-    assert found.steps
+    assert {row["path"] for row in result.files} == there
+    assert result.trajectories
+    assert result.steps
 
 
 def test_every_record_is_counted(passed: Passed) -> None:
     """The number of records is that of the JSON texts in the file, counted in another way."""
-    raw, found = passed
-    for row in found.files:
+    raw, result = passed
+    for row in result.files:
         if row["path"].endswith(".jsonl") and row["member"] is None and row["disposition"] in ("trajectory", "copy"):
             content = (raw / row["path"]).read_bytes()
-            torn = sum(one["count"] for one in row["record_counts"] if one["name"] == "torn_last_line")
+            torn = sum(
+                record_count["count"]
+                for record_count in row["record_counts"]
+                if record_count["name"] == "torn_last_line"
+            )
             assert row["records_in"] == sum(1 for _ in json_texts(content)) + torn, row["path"]
 
 
@@ -68,17 +72,17 @@ def json_texts(content: bytes) -> Iterator[Any]:
 
 def test_every_pointer_leads_to_what_the_step_says(passed: Passed) -> None:
     """A step's raw records are JSON at their place, and hold the step's feedback and arguments."""
-    raw, found = passed
-    for trajectory in found.trajectories:
+    raw, result = passed
+    for trajectory in result.trajectories:
         if trajectory["source_format"] not in ("openclaw", "openclaw_sqlite"):
             continue
-        whole = content_of(raw, trajectory)
-        for step in found.steps_of(trajectory):
+        content = content_of(raw, trajectory)
+        for step in result.steps_of(trajectory):
             for pointer in step["raw"]:
-                place = whole[pointer["offset"] : pointer["offset"] + pointer["length"]]
+                place = content[pointer["offset"] : pointer["offset"] + pointer["length"]]
                 message = json.loads(place.decode("utf-8", "backslashreplace"))["message"]
                 assert message["role"] == ("toolResult" if pointer["part"] == "result" else "assistant")
-                assert whole.count(b"\n", 0, pointer["offset"]) + 1 == pointer["line"]
+                assert content.count(b"\n", 0, pointer["offset"]) + 1 == pointer["line"]
 
 
 def content_of(raw: Path, trajectory: dict[str, Any]) -> bytes:
@@ -88,21 +92,21 @@ def content_of(raw: Path, trajectory: dict[str, Any]) -> bytes:
 
 def test_what_the_model_said_is_in_the_steps(passed: Passed) -> None:
     """In a session without branches each text of the model stands in one step, in order, each tool result too."""
-    raw, found = passed
-    for trajectory in found.trajectories:
+    raw, result = passed
+    for trajectory in result.trajectories:
         counts = next(
-            {one["name"]: one["count"] for one in row["record_counts"]}
-            for row in found.files
+            {record_count["name"]: record_count["count"] for record_count in row["record_counts"]}
+            for row in result.files
             if row["disposition"] == "trajectory" and row["trajectory_id"] == trajectory["trajectory_id"]
         )
         if trajectory["source_format"] not in ("openclaw", "openclaw_sqlite") or trajectory["escaped_fields"]:
             continue
         if counts.keys() & {"off_branch", "duplicate_record"} or any(name.startswith("injected") for name in counts):
             continue
-        said, results = texts_of(json_texts(content_of(raw, trajectory)))
-        steps = found.steps_of(trajectory)
+        stated, results = texts_of(json_texts(content_of(raw, trajectory)))
+        steps = result.steps_of(trajectory)
         spoken = [step["action_text"] if step["action_kind"] == "reply" else step["narration"] for step in steps]
-        shown = [re.sub(r"\A\s*<(think|thinking)>.*?</\1>\s*", "", text, flags=re.DOTALL) for text in said]
+        shown = [re.sub(r"\A\s*<(think|thinking)>.*?</\1>\s*", "", text, flags=re.DOTALL) for text in stated]
         assert [text for text in spoken if text is not None] == [*filter(None, shown)], trajectory["source_file"]
         heard = Counter(text for step in steps if (text := step["reflection_text"]) and "[image " not in text)
         assert heard == Counter(results), trajectory["source_file"]
@@ -110,7 +114,7 @@ def test_what_the_model_said_is_in_the_steps(passed: Passed) -> None:
 
 def texts_of(records: Iterator[Any]) -> tuple[list[str], list[str]]:
     """Text of each agent message, and of each real tool result without pictures."""
-    said, results = [], []
+    stated, results = [], []
     for record in records:
         message = record.get("message") or {}
         content = message.get("content") or []
@@ -119,7 +123,7 @@ def texts_of(records: Iterator[Any]) -> tuple[list[str], list[str]]:
         if any(block.get("type") == "image" for block in blocks) or not text.strip():
             continue
         if message.get("role") == "assistant":
-            said.append(text)
+            stated.append(text)
         elif message.get("role") == "toolResult" and not text.startswith("[openclaw] missing tool result"):
             results.append(text)
-    return said, results
+    return stated, results

@@ -26,34 +26,34 @@ def parts(data: Path) -> dict[str, bytes]:
 
 
 @pytest.fixture(scope="module")
-def whole(small: Ran, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def undivided(small: Ran, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The data folder of one run over everything."""
     data = few_shards(tmp_path_factory.mktemp("whole") / "data", SHARDS)
     assert call(*arguments(data, small.raw)).status == 0
     return data
 
 
-def same(data: Path, whole: Path) -> None:
-    assert parts(data) == parts(whole)
-    assert files(data / "release") == files(whole / "release")
+def same(data: Path, undivided: Path) -> None:
+    assert parts(data) == parts(undivided)
+    assert files(data / "release") == files(undivided / "release")
     assert temporary(data) == []
 
 
-def test_shares_in_one_folder_and_a_run_at_the_end(whole: Path, small: Ran, tmp_path: Path) -> None:
+def test_shares_in_one_folder_and_a_run_at_the_end(undivided: Path, small: Ran, tmp_path: Path) -> None:
     data = few_shards(tmp_path / "data", SHARDS)
     calls = {f"{index}/3": arguments(data, small.raw, "--shard", f"{index}/3", "--json") for index in range(3)}
     done = call_all(calls)
     assert {name: (ended.status, ended.json["share"]) for name, ended in done.items()} == {
         name: (0, name) for name in calls
     }
-    assert sum(ended.json["shards"] for ended in done.values()) == len(parts_of(whole, "step"))
-    assert parts_of(data, "step") == parts_of(whole, "step")
+    assert sum(ended.json["shards"] for ended in done.values()) == len(parts_of(undivided, "step"))
+    assert parts_of(data, "step") == parts_of(undivided, "step")
     assert not (data / "release").exists() and not parts_of(data, "summary_count")
     last = call(*arguments(data, small.raw, "--json"))
     assert last.status == 0, last.err
     redone = {stage["stage"] for stage in last.json["stages"] if stage["redone"]}
     assert redone == AFTER_ALL_SHARDS
-    same(data, whole)
+    same(data, undivided)
 
 
 def parts_of(data: Path, table: str) -> set[str]:
@@ -61,7 +61,7 @@ def parts_of(data: Path, table: str) -> set[str]:
     return {path.name for path in (data / "work" / table).glob("*.parquet")}
 
 
-def test_shares_in_folders_of_their_own_are_copied_together(whole: Path, small: Ran, tmp_path: Path) -> None:
+def test_shares_in_folders_of_their_own_are_copied_together(undivided: Path, small: Ran, tmp_path: Path) -> None:
     owns = {f"{index}/2": few_shards(tmp_path / f"own-{index}", SHARDS) for index in range(2)}
     calls = {name: arguments(data, small.raw, "--shard", name) for name, data in owns.items()}
     assert {ended.status for ended in call_all(calls).values()} == {0}
@@ -70,30 +70,30 @@ def test_shares_in_folders_of_their_own_are_copied_together(whole: Path, small: 
         shutil.copytree(own / "work", data / "work", dirs_exist_ok=True)
     last = call(*arguments(data, small.raw, "--json"))
     assert {stage["stage"] for stage in last.json["stages"] if stage["redone"]} == AFTER_ALL_SHARDS
-    same(data, whole)
+    same(data, undivided)
 
 
-def test_two_workers_with_the_same_share_damage_nothing(whole: Path, small: Ran, tmp_path: Path) -> None:
+def test_two_workers_with_the_same_share_damage_nothing(undivided: Path, small: Ran, tmp_path: Path) -> None:
     data = few_shards(tmp_path / "data", SHARDS)
     share = arguments(data, small.raw, "--shard", "0/2")
     assert {ended.status for ended in call_all({"one": share, "other": share}).values()} == {0}
     assert temporary(data) == []
     assert call(*arguments(data, small.raw, "--shard", "1/2")).status == 0
     assert call(*arguments(data, small.raw)).status == 0
-    same(data, whole)
+    same(data, undivided)
 
 
 def test_a_stage_that_needs_all_shards_says_that_it_waits(small: Ran, tmp_path: Path) -> None:
     data = few_shards(tmp_path / "data", SHARDS)
     first = call(*arguments(data, small.raw, "--shard", "0/2", verb="fuse"))
     assert first.status == 0, first.err
-    said = " ".join(first.text.split())
-    assert "coverage waits until all shards are there; 3 are missing" in said
-    assert f"openclawbench run --data {data}" in said
-    found = call("status", "--data", data, "--json").json
-    rows = {row["stage"]: (row["done"], row["rows"]) for row in found["stages"]}
+    text = " ".join(first.text.split())
+    assert "coverage waits until all shards are there; 3 are missing" in text
+    assert f"openclawbench run --data {data}" in text
+    printed = call("status", "--data", data, "--json").json
+    rows = {row["stage"]: (row["done"], row["rows"]) for row in printed["stages"]}
     assert rows["normalize"][0] == SHARDS - 3 and re.match(r"Trajectory [1-9]", rows["normalize"][1])
-    assert (rows["slice"], found["release"]) == ((0, None), "none")
+    assert (rows["slice"], printed["release"]) == ((0, None), "none")
     second = call(*arguments(data, small.raw, "--shard", "1/2", verb="fuse"))
     assert "coverage waits for the last run: all shards are there" in " ".join(second.text.split())
     third = call(*arguments(data, small.raw, "--shard", "1/2", verb="fuse"))
@@ -122,29 +122,31 @@ def under_way(child: Started, data: Path) -> None:
         time.sleep(0.003)
 
 
-def test_status_says_what_is_running_and_a_dead_run_is_not(whole: Path, small: Ran, tmp_path: Path) -> None:
+def test_status_says_what_is_running_and_a_dead_run_is_not(undivided: Path, small: Ran, tmp_path: Path) -> None:
     data = few_shards(tmp_path / "data", SHARDS)
     child = start(*arguments(data, small.raw, "--shard", "0/2"))
     under_way(child, data)
     child.send(signal.SIGSTOP)
-    found = call("status", "--data", data, "--json").json
+    printed = call("status", "--data", data, "--json").json
     busy = call(*arguments(data, small.raw))
     child.send(signal.SIGKILL)
     child.send(signal.SIGCONT)
     child.wait()
-    (run,) = found["runs"]
+    (run,) = printed["runs"]
     assert run["share"] == "0/2" and run["pid"] == child.pid and len(run["shards"]) == 1
-    packet = next(row for row in found["stages"] if row["stage"] == "packet")
+    packet = next(row for row in printed["stages"] if row["stage"] == "packet")
     assert (packet["running"], packet["done"] + packet["running"] + packet["stale"]) == (1, packet["shards"])
     assert (busy.status, "another run is writing here" in busy.err) == (2, True)
     after = call("status", "--data", data, "--json").json
     assert after["runs"] == [] and not any(row["running"] for row in after["stages"])
     assert call(*arguments(data, small.raw)).status == 0
-    same(data, whole)
+    same(data, undivided)
 
 
 @pytest.mark.parametrize("engine", ["serial", "processes"])
-def test_a_failing_shard_is_listed_and_the_others_go_on(engine: str, whole: Path, small: Ran, tmp_path: Path) -> None:
+def test_a_failing_shard_is_listed_and_the_others_go_on(
+    engine: str, undivided: Path, small: Ran, tmp_path: Path
+) -> None:
     data = few_shards(tmp_path / "data", SHARDS)
     how = ["--engine", engine, "--workers", "2"]
     assert call(*arguments(data, small.raw, *how, verb="normalize")).status == 0
@@ -154,20 +156,20 @@ def test_a_failing_shard_is_listed_and_the_others_go_on(engine: str, whole: Path
     ended: Ended = call(*arguments(data, small.raw, *how))
     assert ended.status == 1 and "Traceback" not in ended.err
     assert f"stage describe: 1 of {SHARDS} shards failed; shard {shard}: " in ended.err
-    assert len(parts_of(data, "release_line")) == len(parts_of(whole, "release_line")) - 1
-    found = call("status", "--data", data, "--json").json
-    assert [(one["stage"], one["shard"]) for one in found["failed"]] == [("describe", shard)]
-    rows = {row["stage"]: row for row in found["stages"]}
+    assert len(parts_of(data, "release_line")) == len(parts_of(undivided, "release_line")) - 1
+    printed = call("status", "--data", data, "--json").json
+    assert [(entry["stage"], entry["shard"]) for entry in printed["failed"]] == [("describe", shard)]
+    rows = {row["stage"]: row for row in printed["stages"]}
     assert (rows["describe"]["failed"], rows["describe"]["stale"]) == (1, 0)
     assert (rows["packet"]["failed"], rows["packet"]["stale"], rows["coverage"]["stale"]) == (0, 1, 1)
     assert "Failed shards" in call("status", "--data", data).text
     spoilt.unlink()
     assert call(*arguments(data, small.raw, *how)).status == 0
     assert call("status", "--data", data, "--json").json["failed"] == []
-    same(data, whole)
+    same(data, undivided)
 
 
-def test_ctrl_c_stops_one_process_too(whole: Path, small: Ran, tmp_path: Path) -> None:
+def test_ctrl_c_stops_one_process_too(undivided: Path, small: Ran, tmp_path: Path) -> None:
     data = few_shards(tmp_path / "data", SHARDS)
     child = start(*arguments(data, small.raw))
     under_way(child, data)
@@ -175,4 +177,4 @@ def test_ctrl_c_stops_one_process_too(whole: Path, small: Ran, tmp_path: Path) -
     ended = child.wait()
     assert (ended.status, "Traceback" in ended.err) == (3, False), ended.err
     assert call(*arguments(data, small.raw)).status == 0
-    same(data, whole)
+    same(data, undivided)

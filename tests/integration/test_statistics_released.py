@@ -22,9 +22,9 @@ def data(change: Callable[[dict[str, Any]], object]) -> Damage:
     """Change statistics.json."""
 
     def damage(root: Path) -> None:
-        said = json.loads((root / DATA).read_text())
-        change(said["sections"])
-        (root / DATA).write_text(json.dumps(said, indent=1) + "\n")
+        document = json.loads((root / DATA).read_text())
+        change(document["sections"])
+        (root / DATA).write_text(json.dumps(document, indent=1) + "\n")
 
     return damage
 
@@ -109,8 +109,8 @@ def test_each_way_of_making_statistics_lie_is_named(way: str, copy: Path) -> Non
 
 
 def test_a_picture_that_is_compressed_in_another_way_or_drawn_elsewhere_is_no_lie(copy: Path) -> None:
-    found = found_after(repaint(lambda picture: picture), copy)
-    assert "pictures" not in found.counts  # its digest is another matter
+    actual_findings = found_after(repaint(lambda picture: picture), copy)
+    assert "pictures" not in actual_findings.counts  # its digest is another matter
     findings = found_after(repaint(blacked, {"Software": "matplotlib 0.1"}), copy)
     assert "pictures" not in findings.counts
     assert findings.checked["pictures_of_another_version"] == 1

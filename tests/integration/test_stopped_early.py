@@ -11,7 +11,7 @@ pytestmark = pytest.mark.slow
 @pytest.mark.parametrize("which", ["SIGINT", "SIGTERM"])
 def test_a_signal_while_modules_are_read_ends_with_status_3(which: str) -> None:
     """The signal comes when the first module of the program asks for it, whatever the machine is doing."""
-    told = (
+    text = (
         "import os, signal, sys, openclawbench.__main__ as entry\n"
         "class Sent:\n"
         "    def find_spec(self, name, *_):\n"
@@ -19,7 +19,7 @@ def test_a_signal_while_modules_are_read_ends_with_status_3(which: str) -> None:
         "sys.meta_path.insert(0, Sent())\n"
         "entry.main()\n"
     )
-    ended = subprocess.run([sys.executable, "-c", told, "status"], capture_output=True, text=True, check=False)
+    ended = subprocess.run([sys.executable, "-c", text, "status"], capture_output=True, text=True, check=False)
     assert (ended.returncode, ended.stderr, ended.stdout) == (3, "stopped; nothing was begun\n", "")
 
 

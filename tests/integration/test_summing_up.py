@@ -20,8 +20,14 @@ def test_help_lists_every_command_in_a_panel_and_promises_nothing() -> None:
     ended = call("--help", env={"COLUMNS": "80"})
     assert ended.status == 0
     assert [line[:-1] for line in ended.text.splitlines() if re.fullmatch(r"[A-Z][^:]*:", line)] == ["Options", *PANELS]
-    commands = {one.name for one in app.registered_commands} | {one.name for one in app.registered_groups}
-    commands |= {one.callback.__name__ for one in app.registered_commands if one.name is None and one.callback}
+    commands = {registered_command.name for registered_command in app.registered_commands} | {
+        registered_group.name for registered_group in app.registered_groups
+    }
+    commands |= {
+        registered_command.callback.__name__
+        for registered_command in app.registered_commands
+        if registered_command.name is None and registered_command.callback
+    }
     assert {name for names in PANELS.values() for name in names} == commands - {None}
     assert max(map(len, ended.text.splitlines())) <= 80
     assert "audited" not in ended.text
@@ -35,16 +41,16 @@ def test_commands_are_completed() -> None:
 
 
 def test_a_run_says_what_the_splits_came_to(small: Ran, tmp_path: Path) -> None:
-    said = small.ended.json
-    total = {(row["cut"], row["side"]): row["records"] for row in said["splits"]}
+    printed = small.ended.json
+    total = {(row["cut"], row["side"]): row["records"] for row in printed["splits"]}
     lines = (small.data / "release" / "silver_test_labels.jsonl").read_text().splitlines()
     assert total["default_cut", "test"] == len(lines)
-    assert said["exit"] == {"status": 0, "why": []}
+    assert printed["exit"] == {"status": 0, "why": []}
     data = tmp_path / "data"
     shutil.copytree(small.data, data)
     ended = call("run", "--data", data)
     assert "Splits (decided: needs no review; anomalous: of these)" in ended.text
-    assert [f"warning: {one}" for one in said["cautions"]] == [
+    assert [f"warning: {caution}" for caution in printed["cautions"]] == [
         line for line in ended.err.splitlines() if line.startswith("warning: ")
     ]
 

@@ -12,8 +12,8 @@ import pytest
 
 from openclawbench.base.terminal import output
 from openclawbench.cli.commands.status import NAME_SHOWN, ROWS_SHOWN, most_frequent, print_status
-from openclawbench.cli.commands.trace import raw_records
 from openclawbench.inspect.find import find
+from openclawbench.inspect.raw_records import raw_records
 from openclawbench.inspect.status import as_data
 from openclawbench.records.session import Trajectory
 from openclawbench.runtime.run import Run
@@ -66,12 +66,12 @@ def test_every_step_leads_to_its_bytes(normalized: tuple[Run, Path, list[str]]) 
     run, raw, names = normalized
     traced = set()
     for name in names:
-        for pointer, found in raw_records(run, find(run, name), None):
+        for pointer, raw_record in raw_records(run, find(run, name), None):
             content = source(raw, pointer["source_file"])
             offset, length = pointer["offset"], pointer["length"]
-            assert content[offset : offset + length] == found
+            assert content[offset : offset + length] == raw_record
             assert content[:offset].count(b"\n") == pointer["line"] - 1
-            assert json.loads(found)
+            assert json.loads(raw_record)
             traced.add(pointer["source_file"].partition("#")[0].rpartition("/")[2])
     files = {"hello.jsonl", "packed-gz.jsonl.gz", "packed-zst.jsonl.zst", "openclaw-agent.sqlite", "native-1.jsonl"}
     files |= {"run_1.json", "results.jsonl", "trajectory.jsonl", "conversation.jsonl", "atif.json"}
@@ -80,11 +80,11 @@ def test_every_step_leads_to_its_bytes(normalized: tuple[Run, Path, list[str]]) 
 
 def test_what_no_rule_knows_is_shown(normalized: tuple[Run, Path, list[str]]) -> None:
     run, _, _ = normalized
-    found = {one["what"]: one["count"] for one in as_data(run, [])["unknown"]}
-    assert found["unknown_type:hologram"] == 1
-    assert found["unknown_block:wink"] == 1
+    counts = {entry["what"]: entry["count"] for entry in as_data(run, [])["unknown"]}
+    assert counts["unknown_type:hologram"] == 1
+    assert counts["unknown_block:wink"] == 1
     lost = as_data(run, [])["quarantined"]
-    assert [one["reason"] for one in lost] == ["no_native_session"]
+    assert [entry["reason"] for entry in lost] == ["no_native_session"]
 
 
 def test_context_that_cannot_be_used_is_shown(
@@ -92,13 +92,13 @@ def test_context_that_cannot_be_used_is_shown(
 ) -> None:
     run, _, _ = normalized
     lost = as_data(run, [])["unusable_context"]
-    assert {one["reason"] for one in lost} == {"broken_context"}
-    assert ["sqlite: session_nodes: " in one["message"] for one in lost] == [False, True]
+    assert {entry["reason"] for entry in lost} == {"broken_context"}
+    assert ["sqlite: session_nodes: " in entry["message"] for entry in lost] == [False, True]
     assert "model-native/sessions.json: line 1: not JSON" in lost[0]["message"]
     print_status(run, [], output())
     shown = capsys.readouterr().out
     assert "Context that cannot be used" in shown
-    assert all(one["message"] in shown.replace("\n", "") for one in lost)
+    assert all(entry["message"] in shown.replace("\n", "") for entry in lost)
 
 
 def test_very_many_names_are_cut_and_add_up() -> None:
@@ -107,4 +107,4 @@ def test_very_many_names_are_cut_and_add_up() -> None:
     assert len(rows) == ROWS_SHOWN + 1
     assert sum(count for _, count in rows) == 1001
     assert ["tool:0700" + "x" * (NAME_SHOWN - 9), 2] in rows and max(len(name) for name, _ in rows) == NAME_SHOWN
-    assert most_frequent(counted[:3]) == [[one["what"][:NAME_SHOWN], 1] for one in counted[:3]]
+    assert most_frequent(counted[:3]) == [[entry["what"][:NAME_SHOWN], 1] for entry in counted[:3]]

@@ -65,7 +65,7 @@ def master_of(model: str) -> str:
     return f"fulltax_prod_v1/{model}/master_table_all.jsonl"
 
 
-def one(name: str, which: Callable[[dict[str, Any]], bool], change: Change) -> Callable[[Path], None]:
+def in_one_row(name: str, which: Callable[[dict[str, Any]], bool], change: Change) -> Callable[[Path], None]:
     """Change the first such row of one file."""
 
     def damage(root: Path) -> None:
@@ -118,9 +118,9 @@ def default_holds_more(root: Path) -> None:
 
 
 def digest_lies(root: Path) -> None:
-    said = json.loads((root / "croissant.json").read_text())
-    said["distribution"][-1]["sha256"] = "0" * 64
-    (root / "croissant.json").write_text(json.dumps(said))
+    document = json.loads((root / "croissant.json").read_text())
+    document["distribution"][-1]["sha256"] = "0" * 64
+    (root / "croissant.json").write_text(json.dumps(document))
 
 
 def typed_differs(root: Path) -> None:
@@ -138,16 +138,16 @@ def typed_otherwise(root: Path) -> None:
 
 def summary_lies(root: Path) -> None:
     path = root / "dataset_summary.json"
-    said = json.loads(path.read_text())
-    said["totals"]["trajectories"] += 1
-    path.write_text(json.dumps(said))
+    document = json.loads(path.read_text())
+    document["totals"]["trajectories"] += 1
+    path.write_text(json.dumps(document))
 
 
 def package(change: Change) -> Callable[[Path], None]:
     def damage(root: Path) -> None:
-        said = json.loads((root / "datapackage.json").read_text())
-        change(said)
-        (root / "datapackage.json").write_text(json.dumps(said))
+        document = json.loads((root / "datapackage.json").read_text())
+        change(document)
+        (root / "datapackage.json").write_text(json.dumps(document))
 
     return damage
 
@@ -170,8 +170,8 @@ def late_onset(row: dict[str, Any]) -> None:
 
 WAYS: dict[str, tuple[Damage, str]] = {
     "a flipped label": (both(normal, lambda row: row.update(is_anomalous=True)), "protocol_|label|numbers"),
-    "a flipped label in a label file": (one(TRAIN, any_row, lambda r: r.update(is_anomalous=True)), "labels"),
-    "another subtype in a label file": (one(TRAIN, any_row, lambda r: r.update(anomaly_type_l2="x")), "labels"),
+    "a flipped label in a label file": (in_one_row(TRAIN, any_row, lambda r: r.update(is_anomalous=True)), "labels"),
+    "another subtype in a label file": (in_one_row(TRAIN, any_row, lambda r: r.update(anomaly_type_l2="x")), "labels"),
     "a subtype outside the set": (both(anomalous, lambda r: r.update(anomaly_type_l2="laziness")), "vocabulary"),
     "a family that is another's": (
         both(anomalous, lambda r: r.update(anomaly_type_l1="state_integrity_failures")),
@@ -227,7 +227,7 @@ WAYS: dict[str, tuple[Damage, str]] = {
     ),
     "a status that is not its tier's": (both(normal, lambda r: r.update(label_status="accepted")), "tier"),
     "a status that is not its record's in a label file": (
-        one(TRAIN, any_row, lambda r: r.update(label_status="accepted")),
+        in_one_row(TRAIN, any_row, lambda r: r.update(label_status="accepted")),
         "labels",
     ),
     "a normal record with a severity": (both(normal, lambda r: r.update(severity="low")), "label"),
@@ -255,11 +255,11 @@ WAYS: dict[str, tuple[Damage, str]] = {
         "croissant",
     ),
     "a licence in the data package that nobody gave": (
-        package(lambda said: said["licenses"].append({"name": "CC0-1.0", "title": "data"})),
+        package(lambda document: document["licenses"].append({"name": "CC0-1.0", "title": "data"})),
         "datapackage",
     ),
     "a name in the data package that is not the settings'": (
-        package(lambda said: said.update(name="gold")),
+        package(lambda document: document.update(name="gold")),
         "datapackage",
     ),
     "another digest in croissant.json": (digest_lies, "croissant"),
@@ -268,13 +268,13 @@ WAYS: dict[str, tuple[Damage, str]] = {
         says("datapackage.json", '"hash": "sha256:', '"hash": "sha256:0'),
         "datapackage",
     ),
-    "a package without a file": (package(lambda said: said["resources"].pop()), "datapackage"),
+    "a package without a file": (package(lambda document: document["resources"].pop()), "datapackage"),
     "a package that names another judge": (
-        package(lambda said: said["provenance"]["judges"][0].update(judge_model="rules-v0")),
+        package(lambda document: document["provenance"]["judges"][0].update(judge_model="rules-v0")),
         "datapackage",
     ),
     "a package that names another prompt": (
-        package(lambda said: said["provenance"]["prompts"][0].update(sha256="0" * 64)),
+        package(lambda document: document["provenance"]["prompts"][0].update(sha256="0" * 64)),
         "datapackage",
     ),
     "no inputs": (lambda root: (root / "input_files.jsonl").write_bytes(b""), "inputs"),
@@ -282,7 +282,7 @@ WAYS: dict[str, tuple[Damage, str]] = {
         lambda root: pl.read_parquet(root / "input_files.parquet").head(1).write_parquet(root / "input_files.parquet"),
         "parquet",
     ),
-    "a package with a field too many": (package(lambda said: said.update(host="ada")), "datapackage"),
+    "a package with a field too many": (package(lambda document: document.update(host="ada")), "datapackage"),
     "no word on what text was searched for": (lambda root: (root / "privacy.json").unlink(), "text_rules"),
     "a key in a text": (
         both(with_steps, lambda r: r["steps"][0].update(narration="ghp_" + "aB3dE5gH7jK9" * 3)),
@@ -296,7 +296,7 @@ WAYS: dict[str, tuple[Damage, str]] = {
     ),
     "a file missing": (lambda root: (root / POSITIVES).unlink(), "file_missing"),
     "another answer than the record shows": (
-        one(f"{A}/stage_a_raw_pass1.jsonl", any_row, lambda r: r.update(parsed='{"route_label":"review"}')),
+        in_one_row(f"{A}/stage_a_raw_pass1.jsonl", any_row, lambda r: r.update(parsed='{"route_label":"review"}')),
         "raw_answers",
     ),
 }
@@ -377,7 +377,9 @@ def test_temporary_files_are_gone_when_validation_ends(
 
 def test_a_record_in_review_may_hold_the_span_that_brought_it_there(copy: Path) -> None:
     """A language model's span may lie outside the trajectory and be beyond repair: it is released as it was said."""
-    row = next(one for one in map(json.loads, (copy / MASTER).read_bytes().split(b"\n")[:-1]) if anomalous(one))
+    row = next(
+        record for record in map(json.loads, (copy / MASTER).read_bytes().split(b"\n")[:-1]) if anomalous(record)
+    )
     row["segment_spans"][0]["end_step"] = row["num_steps"] + 1
     assert [check for check, _ in places(Master.model_validate(row))] == ["span_range"]
     row |= {"quality_tier": "review_or_unresolved", "review_cause": "malformed_span"}
@@ -402,9 +404,9 @@ def test_a_table_names_file_line_and_what_is_wrong(copy: Path) -> None:
     assert ended.status == 1
     assert "never said by anybody" in ended.text
     assert "master_table_all.jsonl" in ended.text
-    said = call("validate", copy, "--json").json
-    assert said["valid"] is False
-    assert said["counts"]["quote"] == 1
+    printed = call("validate", copy, "--json").json
+    assert printed["valid"] is False
+    assert printed["counts"]["quote"] == 1
 
 
 def test_a_folder_that_is_no_release_is_wrong_use(tmp_path: Path) -> None:
@@ -439,5 +441,5 @@ def test_a_release_without_records_is_a_release(tmp_path: Path) -> None:
 def test_a_label_line_that_is_not_utf_8_is_named_so(copy: Path) -> None:
     path = copy / "silver_train_labels.jsonl"
     append(path, b'\x00"\xff"\n')
-    said = [one for one in validate(copy).kept if one.check == "json"]
-    assert [one.message for one in said] == ["is not UTF-8 (byte 3 of the line)"]
+    kept = [entry for entry in validate(copy).kept if entry.check == "json"]
+    assert [entry.message for entry in kept] == ["is not UTF-8 (byte 3 of the line)"]

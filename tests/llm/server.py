@@ -15,20 +15,20 @@ LONGEST_ANSWER = 512
 
 def parameters(model: str, port: int, threads: int) -> xllamacpp.CommonParams:
     """One slot, temperature 0, no shifting of the context."""
-    found = xllamacpp.CommonParams()
-    found.model.path = model
-    found.hostnames = ["127.0.0.1"]
-    found.port = port
-    found.n_ctx, found.n_parallel = CONTEXT, 1
-    found.n_batch = found.n_ubatch = BATCH
-    found.n_predict = LONGEST_ANSWER
-    found.cpuparams.n_threads = found.cpuparams_batch.n_threads = threads
-    found.n_gpu_layers = 0
-    found.offline = True
-    found.use_jinja = True
-    found.ctx_shift = False
-    found.sampling.seed, found.sampling.temp = 1, 0.0
-    return found
+    common_params = xllamacpp.CommonParams()
+    common_params.model.path = model
+    common_params.hostnames = ["127.0.0.1"]
+    common_params.port = port
+    common_params.n_ctx, common_params.n_parallel = CONTEXT, 1
+    common_params.n_batch = common_params.n_ubatch = BATCH
+    common_params.n_predict = LONGEST_ANSWER
+    common_params.cpuparams.n_threads = common_params.cpuparams_batch.n_threads = threads
+    common_params.n_gpu_layers = 0
+    common_params.offline = True
+    common_params.use_jinja = True
+    common_params.ctx_shift = False
+    common_params.sampling.seed, common_params.sampling.temp = 1, 0.0
+    return common_params
 
 
 if __name__ == "__main__":

@@ -150,16 +150,16 @@ def test_every_label_is_grounded_or_in_review_with_its_cause(judged: Path) -> No
             continue
         assert row["review_cause"] is None and isinstance(row["is_anomalous"], bool)
         assert row["evidence_steps"] or not row["is_anomalous"]
-        quotes = [EvidenceQuote.model_validate(one) for one in row["evidence_steps"]]
-        assert all(is_grounded(evidence[row["trajectory_id"]], one) for one in quotes)
+        quotes = [EvidenceQuote.model_validate(evidence_step) for evidence_step in row["evidence_steps"]]
+        assert all(is_grounded(evidence[row["trajectory_id"]], quote) for quote in quotes)
 
 
 def test_the_ledger_holds_every_answer_and_says_how_it_was_asked(judged: Path) -> None:
-    found = answers(judged)
-    for line in found:
+    actual_answers = answers(judged)
+    for line in actual_answers:
         print(*line, sep="\t")  # pytest -s shows them
     decisions = [row for stage in STAGES for row in rows(judged, f"decision_{stage}")]
-    assert len(found) == len(decisions) + sum(row["former"] is not None for row in decisions)
+    assert len(actual_answers) == len(decisions) + sum(row["former"] is not None for row in decisions)
     manifest = json.loads((judged / "data" / "work" / "manifests" / "answer_a.json").read_text())
     (way,) = manifest["judge"]["asked_at"].values()
     assert json.loads(way)["structured_output"] in ("json_schema", "json_object", "text")

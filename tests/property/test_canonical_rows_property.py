@@ -29,7 +29,7 @@ row = st.fixed_dictionaries(
 
 
 def written(rows: pl.DataFrame) -> list[str]:
-    return [canonical_json(one) for one in rows.iter_rows(named=True)]
+    return [canonical_json(record) for record in rows.iter_rows(named=True)]
 
 
 @given(st.lists(row, max_size=5))

@@ -23,17 +23,17 @@ pieces = st.sampled_from(
 )
 text = st.none() | st.lists(pieces, max_size=12).map("".join)
 step = st.fixed_dictionaries(dict.fromkeys(TEXTS, text))
-turns = st.lists(text.map(lambda one: one or ""), max_size=3)
+turns = st.lists(text.map(lambda text: text or ""), max_size=3)
 
 
 @st.composite
 def packets(draw: st.DrawFn) -> tuple[list[dict[str, Any]], list[dict[str, Any]], set[int]]:
     steps = [
-        {"step_id": number, "auto_flags": ["hedge"], **one}
-        for number, one in enumerate(draw(st.lists(step, max_size=6)), 1)
+        {"step_id": number, "auto_flags": ["hedge"], **entry}
+        for number, entry in enumerate(draw(st.lists(step, max_size=6)), 1)
     ]
-    users = [{"user_turn": number, "kinds": ["user"], "text": one} for number, one in enumerate(draw(turns), 1)]
-    ids = [one["step_id"] for one in steps]
+    users = [{"user_turn": number, "kinds": ["user"], "text": entry} for number, entry in enumerate(draw(turns), 1)]
+    ids = [action["step_id"] for action in steps]
     bearing = draw(st.sets(st.sampled_from(ids))) if ids else set()
     return steps, users, bearing
 
@@ -55,15 +55,15 @@ def test_a_row_of_steps_written_by_polars_is_canonical_json(rows: list[dict[str,
         [{"step_id": 1, "side_effect": True, "auto_flags": list(row), **row} for row in rows], EvidenceStep
     )
     lists = steps.select(pl.struct(pl.all()).implode().alias("steps"))["steps"]
-    assert json_rows(lists.to_frame()).to_list() == [canonical_bytes({"steps": one}) for one in lists.to_list()]
+    assert json_rows(lists.to_frame()).to_list() == [canonical_bytes({"steps": entry}) for entry in lists.to_list()]
 
 
 @given(packets(), budgets)
 def test_every_step_survives_and_every_gap_is_said(packet: Any, budget: int) -> None:
     steps, users, bearing = packet
     made = compact(steps, users, bearing, with_budget(budget))
-    assert [one["step_id"] for one in made.steps] == [one["step_id"] for one in steps]
-    assert [one["user_turn"] for one in made.user_turns] == [one["user_turn"] for one in users]
+    assert [action["step_id"] for action in made.steps] == [action["step_id"] for action in steps]
+    assert [user_turn["user_turn"] for user_turn in made.user_turns] == [user["user_turn"] for user in users]
     cuts = {(cut["place"], cut["number"], cut["field"]): cut for cut in made.cuts}
     for place, name, before, after in [
         ("step", "step_id", steps, made.steps),
@@ -101,16 +101,16 @@ def test_a_step_that_bears_evidence_is_cut_after_all_others(packet: Any, budget:
     made = compact(steps, users, bearing, with_budget(budget))
     if any(cut["place"] == "step" and cut["number"] in bearing for cut in made.cuts):
         last = [rule for rule in RULES.rounds if rule.steps == "other"][-1]
-        for one in made.steps:
-            for field in last.fields if one["step_id"] not in bearing else ():
-                value = one.get(field)
+        for action in made.steps:
+            for field in last.fields if action["step_id"] not in bearing else ():
+                value = action.get(field)
                 assert value is None or len(value) <= last.keep + len(RULES.marker.format(left=10**6))
 
 
 @given(packets(), st.sampled_from([200, 900, 3000]))
 def test_a_smaller_budget_never_shows_more(packet: Any, budget: int) -> None:
     steps, users, bearing = packet
-    small, large = (compact(steps, users, bearing, with_budget(one)) for one in (budget, budget * 3))
+    small, large = (compact(steps, users, bearing, with_budget(entry)) for entry in (budget, budget * 3))
     assert small.tokens <= large.tokens
     assert {(cut["place"], cut["number"], cut["field"]) for cut in large.cuts} <= {
         (cut["place"], cut["number"], cut["field"]) for cut in small.cuts

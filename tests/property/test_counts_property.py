@@ -39,7 +39,7 @@ sharded = st.lists(st.tuples(st.integers(0, 3), row), max_size=20)
 
 @given(sharded)
 def test_the_sums_of_shards_are_the_counts_of_the_whole(rows: list[tuple[int, dict[str, Any]]]) -> None:
-    tables = [from_records([one for at, one in rows if at == shard], LabelBasis).lazy() for shard in range(4)]
+    tables = [from_records([record for at, record in rows if at == shard], LabelBasis).lazy() for shard in range(4)]
     summed = summarize(pl.concat(count(table).collect() for table in tables).lazy()).collect()
     assert summed.equals(count(pl.concat(tables)).collect())
     trajectories = summed.filter(pl.col("group") == "totals", pl.col("name") == "trajectories")
@@ -76,25 +76,29 @@ def test_sessions_and_rows_meet_alike_in_shards_and_in_one(
     oracle = [{**blank, **row, "row_id": f"f:{n}", "shards": len(row["at"])} for n, row in enumerate(rows)]
     fused = [
         {
-            **one,
+            **recording,
             "source_model": "m",
             "trajectory_id": str(number),
-            "oracle": {**blank, "status": "not_scored" if one["oracle_outcome"] is None else "scored"},
-            "oracle_rows": [f"f:{n}" for n in sorted(one["rows"]) if n < len(rows) and one["at"] in rows[n]["at"]],
+            "oracle": {**blank, "status": "not_scored" if recording["oracle_outcome"] is None else "scored"},
+            "oracle_rows": [
+                f"f:{n}" for n in sorted(recording["rows"]) if n < len(rows) and recording["at"] in rows[n]["at"]
+            ],
             "oracle_rows_set_aside": [
-                f"f:{n}" for n in sorted(one["aside"] - one["rows"]) if n < len(rows) and one["at"] in rows[n]["at"]
+                f"f:{n}"
+                for n in sorted(recording["aside"] - recording["rows"])
+                if n < len(rows) and recording["at"] in rows[n]["at"]
             ],
         }
-        for number, one in enumerate(sessions)
+        for number, recording in enumerate(sessions)
     ]
     shards = [
-        ([one for one in fused if one["at"] == shard], [row for row in oracle if shard in row["at"]])
+        ([entry for entry in fused if entry["at"] == shard], [row for row in oracle if shard in row["at"]])
         for shard in range(3)
     ]
-    whole = met([(fused, [row | {"shards": 1} for row in oracle])])
-    assert met(shards) == whole
-    assert sum(row["oracle_rows"] for row in whole[0]) == len(rows)
-    assert sum(row["sessions"] for row in whole[0]) == len(sessions)
+    complete_rows = met([(fused, [row | {"shards": 1} for row in oracle])])
+    assert met(shards) == complete_rows
+    assert sum(row["oracle_rows"] for row in complete_rows[0]) == len(rows)
+    assert sum(row["sessions"] for row in complete_rows[0]) == len(sessions)
 
 
 def met(shards: list[tuple[list[dict[str, Any]], list[dict[str, Any]]]]) -> list[list[dict[str, Any]]]:

@@ -58,9 +58,9 @@ act = st.one_of(
 
 def tables(steps: list[dict[str, Any]]) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Aligned descriptors and risks of steps."""
-    frame = from_records([DEFAULTS | one for one in steps], Step).lazy()
+    frame = from_records([DEFAULTS | step for step in steps], Step).lazy()
     aligned = align(describe(frame, RULES, SHELL, FLAGS, LANGUAGES), frame, ALIGN).collect()
-    names = dict.fromkeys((one["source_model"], one["trajectory_id"]) for one in steps)
+    names = dict.fromkeys((step["source_model"], step["trajectory_id"]) for step in steps)
     fused = [{"source_model": model, "trajectory_id": name, "subset": "simple"} for model, name in names]
     risks, _ = slice(from_records(fused, Fused).lazy(), aligned.lazy(), RISK)
     return aligned, risks.collect()
@@ -70,11 +70,11 @@ def tables(steps: list[dict[str, Any]]) -> tuple[pl.DataFrame, pl.DataFrame]:
 @given(st.lists(st.lists(act, min_size=1, max_size=5), min_size=25, max_size=25))
 def test_six_dialects_of_one_behaviour(behaviours: list[list[Act]]) -> None:
     steps = [
-        written(one, dialect)
+        written(entry, dialect)
         | {"source_model": dialect.name, "trajectory_id": str(number), "step_id": place, "message_index": place}
         for dialect in DIALECTS
         for number, acts in enumerate(behaviours)
-        for place, one in enumerate(acts, start=1)
+        for place, entry in enumerate(acts, start=1)
     ]
     aligned, risks = tables(steps)
     first = aligned.filter(source_model=DIALECTS[0].name).select(ALIKE).to_dicts()
@@ -87,8 +87,10 @@ def test_six_dialects_of_one_behaviour(behaviours: list[list[Act]]) -> None:
 
 def test_the_dialects_differ_in_what_they_write() -> None:
     acts: list[Act] = [("run", "rm a", "ok", None), ("read", "a", "error", None), ("send", "@bob", "ok", None)]
-    for one in acts:
-        seen = [(step["tool_name_raw"], step["arguments"]) for step in (written(one, dialect) for dialect in DIALECTS)]
+    for entry in acts:
+        seen = [
+            (step["tool_name_raw"], step["arguments"]) for step in (written(entry, dialect) for dialect in DIALECTS)
+        ]
         assert len(set(seen)) == len(DIALECTS) == 6
 
 
@@ -103,7 +105,7 @@ def test_a_shell_is_a_shell_under_any_name() -> None:
     ]
     aligned, _ = tables(steps)
     first = aligned.filter(source_model=own.name).select(ALIKE).to_dicts()
-    assert sum(one["side_effect"] for one in first) >= 4
+    assert sum(entry["side_effect"] for entry in first) >= 4
     for name in SHELLS:
         assert aligned.filter(source_model=name).select(ALIKE).to_dicts() == first, name
 
@@ -125,12 +127,12 @@ def test_the_spelling_of_a_name_changes_nothing() -> None:
     alike = [name for name in ALIKE if name != "tool_name"] + ["event_rule", "status_rule", "alignment_rule"]
     as_listed = aligned.filter(source_model="snake")
     for spelling in SPELLINGS:
-        found = aligned.filter(source_model=spelling)
-        assert found.select(alike).to_dicts() == as_listed.select(alike).to_dicts(), spelling
+        result = aligned.filter(source_model=spelling)
+        assert result.select(alike).to_dicts() == as_listed.select(alike).to_dicts(), spelling
         known = pl.col("alignment_rule").is_not_null()
-        assert found.filter(known)["tool_name"].to_list() == as_listed.filter(known)["tool_name"].to_list()
+        assert result.filter(known)["tool_name"].to_list() == as_listed.filter(known)["tool_name"].to_list()
         raw = [SPELLINGS[spelling](name.split("_")) for name in names]
-        assert found["tool_name_raw"].to_list() == raw  # beside, as the session wrote it
+        assert result["tool_name_raw"].to_list() == raw  # beside, as the session wrote it
     assert risks.group_by("trajectory_id").agg(pl.col("risk_score_raw").n_unique()).filter(risk_score_raw=2).is_empty()
     assert set(as_listed.filter(event_type="other")["trajectory_id"]) <= {
         "frobnicate_all",
@@ -172,9 +174,9 @@ IDS = {"id", "parentId", "toolCallId", "responseId", "runId", "sessionId"}
 def renamed(value: Any, prefix: str, later: int, key: str = "") -> Any:
     """A record with other ids and times, and nothing else changed."""
     if isinstance(value, dict):
-        return {name: renamed(one, prefix, later, name) for name, one in value.items()}
+        return {name: renamed(entry, prefix, later, name) for name, entry in value.items()}
     if isinstance(value, list):
-        return [renamed(one, prefix, later) for one in value]
+        return [renamed(entry, prefix, later) for entry in value]
     if isinstance(value, str) and key in IDS:
         return f"{prefix}{value}"
     if isinstance(value, str) and key == "timestamp" and STAMP.match(value):
@@ -197,7 +199,7 @@ def test_renaming_files_ids_and_times_changes_nothing(changed: dict[str, tuple[s
     for number, (script, (name, prefix, later)) in enumerate(changed.items()):
         content = (SAMPLES / "2026.6.11" / f"{script}.jsonl").read_bytes()
         records = [json.loads(line) for line in content.split(b"\n") if line]
-        other = b"".join(json.dumps(renamed(one, prefix, later)).encode() + b"\n" for one in records)
+        other = b"".join(json.dumps(renamed(record, prefix, later)).encode() + b"\n" for record in records)
         # One source model a session: the order of the rows then is that of the scripts, whatever the files are called.
         before.append(raw_row([content], f"m{number}/{script}.jsonl", source_model=f"m{number}"))
         after.append(raw_row([other], f"m{number}/deep/er/{name}.jsonl", source_model=f"m{number}"))

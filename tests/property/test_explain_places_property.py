@@ -39,7 +39,7 @@ def action(command: str) -> str:
 def test_the_file_that_is_removed_is_marked_and_not_the_one_that_is_read(name: str) -> None:
     word = shlex.quote(name)
     text = action(f"cat {word}; rm {word}")
-    (part,) = [one for one in SHELL.meaning(f"cat {word}; rm {word}").parts if one.effect]
+    (part,) = [entry for entry in SHELL.meaning(f"cat {word}; rm {word}").parts if entry.effect]
     parts = [{"command": part.command, "target": part.targets[0], "side_effect": True}]
     span = target_place(text, part.targets[0], parts)
     assert span

@@ -100,15 +100,15 @@ MATERIAL = st.recursive(
 
 def blocks(message: str) -> dict[str, Any]:
     """Every block of a message, as the prompts describe it: a line with exactly the fence of its opening ends one."""
-    found = {}
+    result = {}
     lines = message.split("\n")
     while lines:
         opened = BLOCK.fullmatch(lines.pop(0))
         assert opened, "text outside a block"
         end = lines.index(f"END {opened[1]} {opened[2]}")
-        found[opened[1]] = json.loads("\n".join(lines[:end]))
+        result[opened[1]] = json.loads("\n".join(lines[:end]))
         del lines[: end + 1]
-    return found
+    return result
 
 
 @given(MATERIAL)
@@ -147,8 +147,8 @@ def test_earlier_answers_that_give_the_fence_away_close_neither_block(value: Any
 
 
 @given(MATERIAL, MATERIAL)
-def test_a_fence_depends_on_the_material_alone(one: Any, other: Any) -> None:
-    first, second = canonical_json(one), canonical_json(other)
+def test_a_fence_depends_on_the_material_alone(material: Any, other: Any) -> None:
+    first, second = canonical_json(material), canonical_json(other)
     assert delimit_material(first) == delimit_material(first)
     assert (fence_of("PACKET", first) == fence_of("PACKET", second)) == (first == second)
     assert fence_of("PACKET", first) != fence_of("PREVIOUS", first)

@@ -47,12 +47,12 @@ def parts(draw: st.DrawFn) -> tuple[str, str]:
 @given(parts(), st.sampled_from(FIELDS))
 def test_any_part_of_a_field_is_grounded_there_alone(drawn: tuple[str, str], field: str) -> None:
     text, part = drawn
-    found = evidence(**{field: text})
-    assert is_grounded(found, quote(field, part))
-    assert not is_grounded(found, quote(field, part, step_id=2))
-    assert not is_grounded(found, quote(field, part, step_id=3))
+    evidence_row = evidence(**{field: text})
+    assert is_grounded(evidence_row, quote(field, part))
+    assert not is_grounded(evidence_row, quote(field, part, step_id=2))
+    assert not is_grounded(evidence_row, quote(field, part, step_id=3))
     for other in FIELDS:
-        assert is_grounded(found, quote(other, part)) == (other == field)
+        assert is_grounded(evidence_row, quote(other, part)) == (other == field)
 
 
 @given(parts(), st.booleans())
@@ -81,10 +81,10 @@ def test_whitespace_does_not_count(drawn: tuple[str, str], blank: str) -> None:
 def test_another_string_is_not_grounded(drawn: tuple[str, str], at: int) -> None:
     text, part = drawn
     other = part[: at % len(part)] + NOWHERE + part[at % len(part) :]
-    found = evidence(thinking=text, action_text=text)
+    evidence_row = evidence(thinking=text, action_text=text)
     for field in (*FIELDS, "user_turn"):
-        assert not is_grounded(found, quote(field, other))
-    assert is_grounded(found, quote("user_turn", part))
+        assert not is_grounded(evidence_row, quote(field, other))
+    assert is_grounded(evidence_row, quote("user_turn", part))
 
 
 @given(st.text(" \n\t\u2028", max_size=5), st.sampled_from([*FIELDS, "user_turn", "descriptor"]))
@@ -94,10 +94,10 @@ def test_a_blank_quote_stands_nowhere(blank: str, field: str) -> None:
 
 @given(st.sampled_from(["error", "OK", "", "null", "true"]))
 def test_a_descriptor_is_grounded_only_with_its_value(value: str) -> None:
-    found = evidence()
-    assert is_grounded(found, quote("descriptor", "tool_status=ok"))
-    assert is_grounded(found, quote("descriptor", "auto_flags=hedge"))
-    assert is_grounded(found, quote("descriptor", "side_effect=false"))
-    assert not is_grounded(found, quote("descriptor", f"tool_status={value}"))
-    assert not is_grounded(found, quote("descriptor", f"side_effect={value}"))
-    assert not is_grounded(found, quote("descriptor", f"auto_flags={value}"))
+    evidence_row = evidence()
+    assert is_grounded(evidence_row, quote("descriptor", "tool_status=ok"))
+    assert is_grounded(evidence_row, quote("descriptor", "auto_flags=hedge"))
+    assert is_grounded(evidence_row, quote("descriptor", "side_effect=false"))
+    assert not is_grounded(evidence_row, quote("descriptor", f"tool_status={value}"))
+    assert not is_grounded(evidence_row, quote("descriptor", f"side_effect={value}"))
+    assert not is_grounded(evidence_row, quote("descriptor", f"auto_flags={value}"))

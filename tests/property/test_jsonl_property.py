@@ -111,7 +111,7 @@ def test_objects_on_one_line_are_records_of_their_own(objects: list[Any], betwee
     rows = raw.lines[1:]
     assert len(rows) == len(objects)
     assert again(content, raw)[1:] == [row.value for row in rows]
-    assert all(one.offset + one.length <= other.offset for one, other in pairwise(rows))
+    assert all(entry.offset + entry.length <= other.offset for entry, other in pairwise(rows))
     assert [content[row.offset : row.offset + row.length] for row in rows] == list(map(text_of, objects))
     assert [fault.reason for fault in raw.warnings] == ["several_objects_on_a_line"]
 
@@ -141,8 +141,8 @@ def test_a_torn_last_line_is_noted_and_the_rest_is_kept(objects: list[Any], data
 @example("\udf0d\ud83d\\")
 def test_lone_surrogates_become_their_six_characters(text: str) -> None:
     """As Node writes them: pairs stay one character, a backslash of the text stays one."""
-    whole = text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
-    written = re.sub("[\ud800-\udfff]", lambda m: f"\\u{ord(m[0]):04x}", whole)
+    complete_text = text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
+    written = re.sub("[\ud800-\udfff]", lambda m: f"\\u{ord(m[0]):04x}", complete_text)
     for encoded in (text_of(text), json.dumps(text).encode()):
         assert json.loads(escape_surrogates(encoded)) == written
         assert escape_surrogates(escape_surrogates(encoded)) == escape_surrogates(encoded)

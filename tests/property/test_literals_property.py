@@ -10,7 +10,7 @@ from openclawbench.rules.judge import FLAGS, Compiled, JudgeRules
 from openclawbench.rules.loading.required_literals import needed
 
 RULES = JudgeRules.load()
-PATTERNS = [one for group in (*RULES.groups.values(), RULES.claim_patterns) for one in group]
+PATTERNS = [entry for group in (*RULES.groups.values(), RULES.claim_patterns) for entry in group]
 WRITTEN = [
     "ab(?:c|de)?f",
     "(?:ab|cd){2}e",
@@ -31,12 +31,12 @@ WRITTEN = [
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("pattern", PATTERNS, ids=lambda one: one.id)
+@pytest.mark.parametrize("pattern", PATTERNS, ids=lambda rule: rule.id)
 @settings(max_examples=30)
 @given(data=st.data())
 def test_what_a_rule_of_the_judge_finds_holds_what_it_needs(pattern: Compiled, data: st.DataObject) -> None:
     text = data.draw(st.from_regex(pattern.regex))
-    assert not pattern.needed or any(one in text.lower() for one in pattern.needed)
+    assert not pattern.needed or any(entry in text.lower() for entry in pattern.needed)
 
 
 @pytest.mark.parametrize("regex", WRITTEN)
@@ -44,7 +44,7 @@ def test_what_a_rule_of_the_judge_finds_holds_what_it_needs(pattern: Compiled, d
 def test_what_any_pattern_finds_holds_what_it_needs(regex: str, data: st.DataObject) -> None:
     texts = needed(regex, FLAGS)
     text = data.draw(st.from_regex(re.compile(regex, FLAGS)))
-    assert not texts or any(one in text.lower() for one in texts)
+    assert not texts or any(entry in text.lower() for entry in texts)
 
 
 @pytest.mark.parametrize(

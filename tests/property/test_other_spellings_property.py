@@ -54,15 +54,15 @@ def spelt_otherwise(draw: st.DrawFn) -> tuple[list[Record], list[Record]]:
     others: list[Record] = []
     blocks: list[Record] | None = None  # of the message that is open
     for record in native:
-        result, said = message_of(record, "toolResult"), message_of(record, "user")
+        result, stated_record = message_of(record, "toolResult"), message_of(record, "user")
         if result is not None and draw(st.booleans()):
             if blocks is None or draw(st.booleans()):
                 blocks = []
                 role = draw(st.sampled_from(["tool", "user"]))
                 others.append({"type": "message", "message": {"role": role, "content": blocks}})
             blocks.append(result_block(result, draw))
-        elif said is not None and blocks and others[-1]["message"]["role"] == "user" and draw(st.booleans()):
-            blocks.insert(draw(st.integers(0, len(blocks))), {"type": "text", "text": said["content"]})
+        elif stated_record is not None and blocks and others[-1]["message"]["role"] == "user" and draw(st.booleans()):
+            blocks.insert(draw(st.integers(0, len(blocks))), {"type": "text", "text": stated_record["content"]})
             blocks = None
         else:
             others.append(respelt(record, draw))
@@ -90,7 +90,7 @@ def test_every_record_is_counted_once(spelt: tuple[list[Record], list[Record]]) 
     counts = parsed(records).record_counts
     assert sum(counts.values()) == len(records)
     assert min(counts.values()) >= 0
-    together = sum(isinstance(one.get("message", {}).get("content"), list) and is_both(one) for one in records)
+    together = sum(isinstance(record.get("message", {}).get("content"), list) and is_both(record) for record in records)
     assert counts["user_turn_with_results"] == together
 
 

@@ -15,4 +15,4 @@ RULES = ShellRules.load().program_writes
 @given(data=st.data())
 def test_whatever_a_rule_finds_has_a_text_that_it_needs(rule: ProgramWrite, data: st.DataObject) -> None:
     text = data.draw(st.from_regex(re.compile(rule.pattern)))
-    assert any(one and one in text for one in rule.needs)
+    assert any(need and need in text for need in rule.needs)

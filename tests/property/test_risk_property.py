@@ -24,14 +24,14 @@ counts = st.fixed_dictionaries(
 
 
 def scored(*rows: dict[str, Any]) -> list[dict[str, Any]]:
-    keyed = [{"source_model": "m", "trajectory_id": str(number), **one} for number, one in enumerate(rows)]
+    keyed = [{"source_model": "m", "trajectory_id": str(number), **row} for number, row in enumerate(rows)]
     types = {"oracle_outcome": pl.String, "prior": pl.Float64} | dict.fromkeys([*SIGNALS, *BONUSES], pl.Int64)
     return score(pl.DataFrame(keyed, schema_overrides=types), RULES).collect().to_dicts()
 
 
 @given(counts, st.sampled_from([*SIGNALS, *BONUSES]), st.integers(1, 1000))
-def test_more_of_a_signal_is_never_less_risk(one: dict[str, Any], name: str, more: int) -> None:
-    before, after = scored(one, one | {name: one[name] + more})
+def test_more_of_a_signal_is_never_less_risk(record: dict[str, Any], name: str, more: int) -> None:
+    before, after = scored(record, record | {name: record[name] + more})
     assert after["risk_score_raw"] > before["risk_score_raw"]
     assert after["risk_score"] >= before["risk_score"]
     order = ["low", "medium", "high"]
@@ -39,20 +39,22 @@ def test_more_of_a_signal_is_never_less_risk(one: dict[str, Any], name: str, mor
 
 
 @given(counts)
-def test_the_score_is_in_range_and_the_sum_of_its_breakdown(one: dict[str, Any]) -> None:
-    (found,) = scored(one)
-    assert 0 < found["risk_score"] < 100 or found["risk_score_raw"] > 240  # 100 is reached by rounding alone
-    assert found["risk_score"] <= 100
-    assert math.isclose(found["risk_score_raw"], sum(part["contribution"] for part in found["risk_breakdown"]))
-    assert math.isclose(found["risk_score"], 100 * (1 - math.exp(-found["risk_score_raw"] / RULES.scale)), abs_tol=1e-4)
-    assert {part["signal"]: part["count"] for part in found["risk_breakdown"]}["subset_prior"] == 1
-    assert found["risk_signals"] == {name: one[name] for name in SIGNALS}
+def test_the_score_is_in_range_and_the_sum_of_its_breakdown(record: dict[str, Any]) -> None:
+    (result,) = scored(record)
+    assert 0 < result["risk_score"] < 100 or result["risk_score_raw"] > 240  # 100 is reached by rounding alone
+    assert result["risk_score"] <= 100
+    assert math.isclose(result["risk_score_raw"], sum(part["contribution"] for part in result["risk_breakdown"]))
+    assert math.isclose(
+        result["risk_score"], 100 * (1 - math.exp(-result["risk_score_raw"] / RULES.scale)), abs_tol=1e-4
+    )
+    assert {part["signal"]: part["count"] for part in result["risk_breakdown"]}["subset_prior"] == 1
+    assert result["risk_signals"] == {name: record[name] for name in SIGNALS}
 
 
 @given(counts)
-def test_slices_need_an_outcome_and_the_score_does_not(one: dict[str, Any]) -> None:
+def test_slices_need_an_outcome_and_the_score_does_not(record: dict[str, Any]) -> None:
     outcomes = [None, "pass", "fail"]
-    unknown, passed, failed = scored(*[one | {"oracle_outcome": outcome} for outcome in outcomes])
+    unknown, passed, failed = scored(*[record | {"oracle_outcome": outcome} for outcome in outcomes])
     assert unknown["risk_score"] == passed["risk_score"] == failed["risk_score"]
     bucket = unknown["risk_bucket"]
     flags = ("slice_label", "pass_but_high_risk", "fail_but_low_risk")
@@ -91,9 +93,9 @@ def contribution(row: dict[str, Any], signal: str) -> float:
 def test_a_further_step_never_lowers_the_raw_score_but_for_the_share_of_other(
     steps: list[dict[str, Any]], more: dict[str, Any], subset: str | None
 ) -> None:
-    found = sliced({"before": steps, "after": [*steps, more]}, subset)
+    rows = sliced({"before": steps, "after": [*steps, more]}, subset)
     before, after = (
-        row["risk_score_raw"] - contribution(row, "high_other_ratio_bonus") for row in (found["before"], found["after"])
+        row["risk_score_raw"] - contribution(row, "high_other_ratio_bonus") for row in (rows["before"], rows["after"])
     )
     assert after >= before - 1e-9
 
@@ -102,5 +104,5 @@ def test_a_further_step_never_lowers_the_raw_score_but_for_the_share_of_other(
 def test_a_score_does_not_depend_on_the_corpus(
     steps: list[dict[str, Any]], others: list[list[dict[str, Any]]], subset: str | None
 ) -> None:
-    company = {f"other{number}": one for number, one in enumerate(others)}
+    company = {f"other{number}": other for number, other in enumerate(others)}
     assert sliced({"t": steps}, subset)["t"] == sliced({"t": steps} | company, subset)["t"]

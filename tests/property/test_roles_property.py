@@ -111,8 +111,8 @@ def answer(draw: st.DrawFn, stage: str) -> str:
     """What a judge may say: mostly the schema's form, sometimes with a field too few or too many, or no JSON at all."""
     value = draw(ANSWERS[stage]).model_dump()
     if stage == "b1" and draw(st.booleans()):
-        found = {"anomaly_type_l2": "error_ignored_escalation", "anomaly_type_l1": "coordination_and_control_failures"}
-        value |= found | {"trajectory_is_anomalous": True, "absorbed_from": None}
+        result = {"anomaly_type_l2": "error_ignored_escalation", "anomaly_type_l1": "coordination_and_control_failures"}
+        value |= result | {"trajectory_is_anomalous": True, "absorbed_from": None}
     if stage == "a" and draw(st.booleans()):
         value["route_label"] = "structured_annotation"
     spoilt = draw(st.sampled_from(["no", "no", "no", "no", "no", "no", "less", "more", "text"]))
@@ -162,7 +162,7 @@ def frame(record: type[Any], *rows: dict[str, Any]) -> pl.LazyFrame:
 
 def decided(context: dict[str, Any], says: dict[str, str]) -> tuple[list[dict[str, Any]], list[str]]:
     """Every decision, the annotation and the merged record, and the packets that the judge was given."""
-    plain = {name: one.model_dump() if hasattr(one, "model_dump") else one for name, one in context.items()}
+    plain = {name: entry.model_dump() if hasattr(entry, "model_dump") else entry for name, entry in context.items()}
     target = {name: dict(zip(("schema_id", "sha256"), stage_schema(name), strict=True)) for name in ANSWERS}
     row = EVIDENCE.model_dump() | plain | {"annotation_schema_target": target}
     packet = {name: row[name] for name in Packet.model_fields}
@@ -193,16 +193,16 @@ def decided(context: dict[str, Any], says: dict[str, str]) -> tuple[list[dict[st
     decisions = [row for table in (*made, annotations) for row in table.collect().to_dicts()]
     labels = merged.select(set(annotations.collect_schema()) & set(merged.collect_schema()) | {"stages"}).collect()
     tiers = basis.select("quality_tier", "review_cause", "is_anomalous", "repair_rules", "route_label").collect()
-    found = [{k: v for k, v in row.items() if k not in LATE} for row in [*decisions, *labels.to_dicts()]]
-    return [*found, *tiers.to_dicts()], judge.given
+    result = [{k: v for k, v in row.items() if k not in LATE} for row in [*decisions, *labels.to_dicts()]]
+    return [*result, *tiers.to_dicts()], judge.given
 
 
 @given(answers, contexts, contexts)
 def test_another_outcome_or_risk_decides_nothing_else(
-    says: dict[str, str], one: dict[str, Any], other: dict[str, Any]
+    says: dict[str, str], record: dict[str, Any], other: dict[str, Any]
 ) -> None:
-    assume(one != other)
-    first, given_first = decided(one, says)
+    assume(record != other)
+    first, given_first = decided(record, says)
     second, given_second = decided(other, says)
     assert first == second
     assert given_first and not set(given_first) & set(given_second), "the context did not reach the packets"
@@ -210,10 +210,10 @@ def test_another_outcome_or_risk_decides_nothing_else(
 
 @given(answers)
 def test_evidence_that_nothing_cites_decides_nothing(says: dict[str, str]) -> None:
-    found, _ = decided(CALM, says)
+    result, _ = decided(CALM, says)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(repair_stage, "without_unused_texts", lambda evidence, _: evidence)
-        assert decided(CALM, says)[0] == found
+        assert decided(CALM, says)[0] == result
 
 
 def test_another_answer_is_seen() -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "integration"))
 
-from unsent import NOT_SENT, filled, priors, whole, whole_previous
+from unsent import NOT_SENT, complete_packet, filled, priors, whole_previous
 
 from openclawbench.base.canonical_json import canonical_json
 from openclawbench.judge.sent_packet import opaque_id, sent_packet, sent_previous
@@ -61,7 +61,7 @@ def test_nothing_is_lost(steps: list[Any], turns: list[Any], cut: bool, score: f
     assert all(step.keys() == EvidenceStep.model_fields.keys() for step in steps)
     assert all(turn.keys() == PacketUserTurn.model_fields.keys() for turn in turns)
     text = sent_packet(canonical_json(given_), "t-1")
-    assert whole(json.loads(text)) == given_ | NOT_SENT | {"trajectory_id": "t-1"}
+    assert complete_packet(json.loads(text)) == given_ | NOT_SENT | {"trajectory_id": "t-1"}
     assert "sha256" not in text and "deletion" not in text
 
 
@@ -69,7 +69,7 @@ def test_a_blind_packet_says_neither_outcome_nor_risk() -> None:
     blind = packet(**dict.fromkeys(PRIORS))
     sent = json.loads(sent_packet(canonical_json(blind), "t-1"))
     assert not set(PRIORS) & set(sent)
-    assert whole(sent) == blind | NOT_SENT | {"trajectory_id": "t-1"}
+    assert complete_packet(sent) == blind | NOT_SENT | {"trajectory_id": "t-1"}
 
 
 def test_an_empty_step_says_next_to_nothing() -> None:
@@ -124,5 +124,5 @@ def test_earlier_answers_lose_their_id_and_what_is_empty_and_nothing_else() -> N
 
 def test_an_opaque_id_is_one_of_the_joint_key_and_says_nothing() -> None:
     ids = {opaque_id(model, name) for model in ("m", "n") for name in ("2026-innocent", "2026-error")}
-    assert len(ids) == 4 and all(len(one) == 14 and one.startswith("t-") for one in ids)
+    assert len(ids) == 4 and all(len(row_id) == 14 and row_id.startswith("t-") for row_id in ids)
     assert opaque_id("a\0b", "c") != "" and opaque_id("m", "2026-innocent") == opaque_id("m", "2026-innocent")

@@ -51,17 +51,17 @@ def spoken(message: Row, kind: str) -> str:
 def test_every_text_of_the_raw_records_is_in_one_step_unchanged(path: Path) -> None:
     session = read(path.read_bytes()).session
     assert session is not None
-    said, thought, heard, asked = [], [], [], []
+    stated, thought, heard, asked = [], [], [], []
     for message in messages(path.read_bytes()):
         text = spoken(message, "text")
         if message["role"] == "assistant":
-            said.append(text)
+            stated.append(text)
             thought.append(spoken(message, "thinking"))
         else:
             (asked if message["role"] == "user" else heard).append(text)
     steps = session.steps
     in_steps = [step["action_text"] if step["action_kind"] == "reply" else step["narration"] for step in steps]
-    assert [text for text in in_steps if text] == [text for text in said if text]
+    assert [text for text in in_steps if text] == [text for text in stated if text]
     assert [step["thinking"] for step in steps if step["thinking"]] == [text for text in thought if text]
     feedback = [step["reflection_text"] for step in steps if step["reflection_text"]]
     assert feedback == [text for text in heard if text]
@@ -98,7 +98,7 @@ def add(lines: list[bytes], place: int, record: Row, linked: bool) -> None:
         for index in range(place, len(lines)):
             after = json.loads(lines[index])
             if after.get("parentId", "") == parent:
-                was, now = (f'"parentId":{json.dumps(one)}'.encode() for one in (parent, record["id"]))
+                was, now = (f'"parentId":{json.dumps(entry)}'.encode() for entry in (parent, record["id"]))
                 lines[index] = lines[index].replace(was, now)
     lines.insert(place, json.dumps(record, separators=(",", ":")).encode())
 
@@ -136,30 +136,30 @@ def test_the_order_of_files_changes_nothing(paths: list[Path], shuffler: random.
         cut = data.draw(st.sampled_from([len(content), len(content) * 2 // 3, content.rindex(b"\n", 0, -1) + 1]))
         rows.append(raw_row([content[:cut]], f"m/{number}/{path.name}", sha256=f"{number:064x}"))
     shuffled = shuffler.sample(rows, len(rows))
-    one, other = normalized_rows(rows), normalized_rows(shuffled)
+    normalized, other = normalized_rows(rows), normalized_rows(shuffled)
     for name, order in (
         ("files", ("path",)),
         ("trajectories", ("trajectory_id",)),
         ("steps", ("trajectory_id", "step_id")),
         ("turns", ("trajectory_id", "user_turn")),
     ):
-        first, second = getattr(one, name), getattr(other, name)
+        first, second = getattr(normalized, name), getattr(other, name)
         assert sorted(first, key=lambda row: [row[k] for k in order]) == sorted(
             second, key=lambda row: [row[k] for k in order]
         )
 
 
 # ---- cuts ------------------------------------------------------------------------------------------------------------
-def check_cut(content: bytes, whole: list[Row], size: int) -> None:
+def check_cut(content: bytes, all_rows: list[Row], size: int) -> None:
     """The first `size` bytes give the first steps of the whole, or a reason why there are none."""
-    one = read(content[:size])
-    if one.session is None:
-        assert size < content.index(b"\n"), one.message
+    session_file = read(content[:size])
+    if session_file.session is None:
+        assert size < content.index(b"\n"), session_file.message
         return
-    steps = one.session.steps
-    assert len(steps) <= len(whole)
+    steps = session_file.session.steps
+    assert len(steps) <= len(all_rows)
     last = steps[-1]["message_index"] if steps else None
-    for cut, step in zip(steps, whole, strict=False):
+    for cut, step in zip(steps, all_rows, strict=False):
         assert [cut[name] for name in OF_THE_ACTION] == [step[name] for name in OF_THE_ACTION]
         if cut["has_result"] or not step["has_result"]:
             assert [cut[name] for name in OF_THE_FEEDBACK] == [step[name] for name in OF_THE_FEEDBACK]
@@ -167,7 +167,7 @@ def check_cut(content: bytes, whole: list[Row], size: int) -> None:
             assert cut["message_index"] == last
             assert cut["reflection_text"] is None
     at_end_of_line = size == len(content) or content[size - 1 : size + 1].count(b"\n") > 0
-    assert one.session.truncated != at_end_of_line
+    assert session_file.session.truncated != at_end_of_line
 
 
 def cuts(name: str, every: int) -> None:
@@ -230,8 +230,8 @@ def numbers(value: Any) -> Row:
 def test_numbers_that_fit_no_column_are_no_numbers(value: str) -> None:
     header = json.dumps({"type": "session", "id": "s", "timestamp": "2026-01-01T00:00:00Z"})
     record = json.dumps(numbers("HERE")).replace('"HERE"', value)
-    found = normalized_rows([raw_row(["\n".join([header, record, record, ""]).encode()])])
-    assert [row["disposition"] for row in found.files] in (["trajectory"], ["quarantined"])
+    normalized = normalized_rows([raw_row(["\n".join([header, record, record, ""]).encode()])])
+    assert [row["disposition"] for row in normalized.files] in (["trajectory"], ["quarantined"])
 
 
 def test_a_turn_that_was_timed_out_in_mid_session_is_counted_once() -> None:

@@ -44,19 +44,20 @@ WORDS += [
 ]
 NOWHERE = ["2>/dev/null", ">/dev/null", "> /dev/null", "2>&1", "&>/dev/null"]
 OPERATORS = [" && ", " || ", " | ", "; ", ";", "|", "&&", " ; ; ", "\n"]
-piece = st.one_of(*(st.sampled_from(one) for one in (WORDS, WORDS, WORDS, NOWHERE)))
+piece = st.one_of(*(st.sampled_from(entry) for entry in (WORDS, WORDS, WORDS, NOWHERE)))
 command = st.lists(piece, min_size=1, max_size=4).map(" ".join)
 text = st.tuples(command, st.lists(st.tuples(st.sampled_from(OPERATORS), command), max_size=4)).map(
-    lambda drawn: drawn[0] + "".join(operator + one for operator, one in drawn[1])
+    lambda drawn: drawn[0] + "".join(operator + entry for operator, entry in drawn[1])
 )
 
 
 def by_grammar(text: str) -> list[SimpleCommand]:
     """What the grammar reads, without output that goes nowhere."""
-    found = [
-        one._replace(writes=tuple(to for to in one.writes if to != "/dev/null")) for one in parse_shell(text).simples
+    result = [
+        simple._replace(writes=tuple(to for to in simple.writes if to != "/dev/null"))
+        for simple in parse_shell(text).simples
     ]
-    return [one for one in found if one.words or one.writes]
+    return [entry for entry in result if entry.words or entry.writes]
 
 
 @given(text)
@@ -72,7 +73,7 @@ def test_plain_text_is_read_as_the_grammar_reads_it(text: str) -> None:
     assert not read.broken
     expected = by_grammar(text)
     if ">" in text:  # the grammar nests what stands in front of `2>&1 |` into the pipeline; the shell does not
-        plain, expected = ([one._replace(may_exit=False) for one in found] for found in (plain, expected))
+        plain, expected = ([entry._replace(may_exit=False) for entry in result] for result in (plain, expected))
     assert plain == expected
 
 
@@ -92,10 +93,10 @@ name = st.sampled_from(["cat", "a.sh", "python3", "./b", "time"])
 words = st.lists(
     st.sampled_from([" -la", " - a", " 'b c'", " '`y`'", ' "d"', " x=1", " 2", " if", " '-'"]), max_size=2
 ).map("".join)
-one = st.tuples(name, words, files, st.one_of(st.sampled_from(["", ";", "\n"]), heredoc)).map("".join)
+simple_command = st.tuples(name, words, files, st.one_of(st.sampled_from(["", ";", "\n"]), heredoc)).map("".join)
 
 
-@given(one)
+@given(simple_command)
 @example("cat > f <<'EOF'\nx\nEOF")
 @example("python3 - <<'EOF'\nx\nEOF\n")
 @example("cat <<'EOF' >> 'a b' 2>&1\nx $y\nEOF")
@@ -107,16 +108,16 @@ def test_one_command_with_files_and_a_heredoc_is_read_as_the_grammar_reads_it(te
     read = parse_shell(text)
     assert not read.broken
     assert by_grammar(text) == [
-        one._replace(writes=tuple(to for to in one.writes if to != "/dev/null")) for one in plain
+        entry._replace(writes=tuple(to for to in entry.writes if to != "/dev/null")) for entry in plain
     ]
 
 
 def test_most_commands_are_plain_and_what_is_not_is_left_to_the_grammar() -> None:
-    for one in ["ls -la", "cd 'a b' && git status", 'grep -rn "x y" src | head -5', "npm test 2>&1 | tail", "ls;"]:
-        assert parse_plain_text(one) is not None, one
-    for one in ["echo 'a b' >> f", "make > log 2>&1", "cat > f <<'EOF'\n$x\nEOF\n", "python3 - <<PY\nprint(1)\nPY"]:
-        assert parse_plain_text(one) is not None, one
-    for one in [
+    for entry in ["ls -la", "cd 'a b' && git status", 'grep -rn "x y" src | head -5', "npm test 2>&1 | tail", "ls;"]:
+        assert parse_plain_text(entry) is not None, entry
+    for entry in ["echo 'a b' >> f", "make > log 2>&1", "cat > f <<'EOF'\n$x\nEOF\n", "python3 - <<PY\nprint(1)\nPY"]:
+        assert parse_plain_text(entry) is not None, entry
+    for entry in [
         "ls && pwd > a",
         "cat <<E\n$(x)\nE",
         "cat <<'E'\nx\nE\nls",
@@ -131,7 +132,7 @@ def test_most_commands_are_plain_and_what_is_not_is_left_to_the_grammar() -> Non
         "",
         "|",
     ]:
-        assert parse_plain_text(one) is None, one
+        assert parse_plain_text(entry) is None, entry
 
 
 def test_a_long_text_that_is_not_plain_is_known_at_once() -> None:

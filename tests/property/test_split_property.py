@@ -36,12 +36,12 @@ row = st.fixed_dictionaries(
         "num_steps": st.integers(0, 3),
     }
 )
-corpora = st.lists(row, max_size=40, unique_by=lambda one: (one["source_model"], one["trajectory_id"]))
+corpora = st.lists(row, max_size=40, unique_by=lambda key_row: (key_row["source_model"], key_row["trajectory_id"]))
 
 
 def min_hash(text: str) -> list[int]:
     """The MinHash of one text."""
-    return [int(one) for one in min_hashes(pl.Series([text]), RULES.duplicates)[0]]
+    return [int(entry) for entry in min_hashes(pl.Series([text]), RULES.duplicates)[0]]
 
 
 def unlike(row: dict[str, Any]) -> list[int]:
@@ -61,9 +61,11 @@ def tables(
     """LabelBasis and Fingerprint of these rows."""
     assert COUNTS is not None
     zero = dict.fromkeys(COUNTS.model_fields, 0)
-    whole = [{**BLANK, **one, "task_digest": f"task:{one['task_id']}", "event_type_counts": zero} for one in rows]
-    prints = [{**one, "text_sha256": one["trajectory_id"], "minhash": sketch(one)} for one in rows]
-    return from_records(whole, LabelBasis).lazy(), from_records(prints, Fingerprint).lazy()
+    complete = [
+        {**BLANK, **record, "task_digest": f"task:{record['task_id']}", "event_type_counts": zero} for record in rows
+    ]
+    prints = [{**record, "text_sha256": record["trajectory_id"], "minhash": sketch(record)} for record in rows]
+    return from_records(complete, LabelBasis).lazy(), from_records(prints, Fingerprint).lazy()
 
 
 def cut(
@@ -71,16 +73,16 @@ def cut(
 ) -> dict[tuple[str, str], dict[str, Any]]:
     """The split of these rows, by key."""
     (made,), _ = split_corpus([tables(rows, sketch)], RULES)
-    return {(one["source_model"], one["trajectory_id"]): one for one in made.collect().to_dicts()}
+    return {(record["source_model"], record["trajectory_id"]): record for record in made.collect().to_dicts()}
 
 
 @given(corpora, st.sampled_from([2, 7]))
 def test_shards_and_partitions_make_no_difference(rows: list[dict[str, Any]], factor: int) -> None:
     shards = [[row for row in rows if int(row["trajectory_id"]) * factor % 3 == shard] for shard in range(3)]
-    one, many = (split_corpus([tables(some, alike) for some in cut], RULES) for cut in ([rows], shards))
-    whole, parts = (pl.concat(assigned).collect() for assigned, _ in (one, many))
-    assert parts.sort("source_model", "trajectory_id").equals(whole)
-    assert many[1].equals(one[1])
+    entry, many = (split_corpus([tables(some, alike) for some in cut], RULES) for cut in ([rows], shards))
+    complete, parts = (pl.concat(assigned).collect() for assigned, _ in (entry, many))
+    assert parts.sort("source_model", "trajectory_id").equals(complete)
+    assert many[1].equals(entry[1])
 
 
 @given(corpora)
@@ -110,35 +112,37 @@ def test_none_does_among_near_duplicates_and_none_of_them_straddles(rows: list[d
     for key, before in small.items():
         sides = {before["default_cut"], large[key]["default_cut"]} - {None}
         assert len(sides) <= 1
-    for found in (small, large):
-        texts = {side: {int(key[1]) % 3 for key, one in found.items() if one["default_cut"] == side} for side in SIDES}
+    for result in (small, large):
+        texts = {
+            side: {int(key[1]) % 3 for key, entry in result.items() if entry["default_cut"] == side} for side in SIDES
+        }
         assert not texts["train"] & texts["test"]
 
 
 @given(corpora)
 def test_a_task_is_on_one_side_whatever_model_ran_it(rows: list[dict[str, Any]]) -> None:
     sides: dict[str, set[str]] = {}
-    for one in cut(rows).values():
-        if one["default_cut"]:
-            sides.setdefault(one["task_id"], set()).add(one["default_cut"])
-    assert all(len(found) == 1 for found in sides.values())
+    for record in cut(rows).values():
+        if record["default_cut"]:
+            sides.setdefault(record["task_id"], set()).add(record["default_cut"])
+    assert all(len(side) == 1 for side in sides.values())
 
 
 @given(corpora)
 def test_every_record_has_a_side_or_a_reason(rows: list[dict[str, Any]]) -> None:
     made = cut(rows)
     assert len(made) == len(rows)
-    decided = [one for one in made.values() if one["paper_reason"] is None]
-    for one in made.values():
+    decided = [item for item in made.values() if item["paper_reason"] is None]
+    for entry in made.values():
         for name in ("default", "paper"):
-            assert (one[f"{name}_cut"] is None) != (one[f"{name}_reason"] is None)
-        undecided = one["quality_tier"] == "review_or_unresolved" and one["is_anomalous"] is None
-        assert (one["paper_reason"] == "no_decision") == undecided
-        assert (one["label_status"] == "accepted") == (one["quality_tier"] in TIERS[:2])
-        assert (one["label_status"] == "baseline") == (one["quality_tier"] == TIERS[2])
-        assert one["in_calibration_pool"] == (one["default_reason"] == "calibration_pool")
+            assert (entry[f"{name}_cut"] is None) != (entry[f"{name}_reason"] is None)
+        undecided = entry["quality_tier"] == "review_or_unresolved" and entry["is_anomalous"] is None
+        assert (entry["paper_reason"] == "no_decision") == undecided
+        assert (entry["label_status"] == "accepted") == (entry["quality_tier"] in TIERS[:2])
+        assert (entry["label_status"] == "baseline") == (entry["quality_tier"] == TIERS[2])
+        assert entry["in_calibration_pool"] == (entry["default_reason"] == "calibration_pool")
     for status in ("accepted", "needs_review", "baseline"):
-        group = [one["paper_cut"] for one in decided if one["label_status"] == status]
+        group = [item["paper_cut"] for item in decided if item["label_status"] == status]
         assert group.count("test") == math.ceil(round(RULES.test_share * len(group), 9))
 
 
@@ -147,9 +151,9 @@ def test_every_record_has_a_side_or_a_reason(rows: list[dict[str, Any]]) -> None
     st.sampled_from([0.05, 0.1, 0.25, 0.3, 0.5, 0.9]),
 )
 def test_quotas_add_up_and_are_fair(sizes: dict[tuple[str, str], int], share: float) -> None:
-    found = quotas(sizes, share)
-    assert sum(found.values()) == math.ceil(round(share * sum(sizes.values()), 9))
+    actual_quotas = quotas(sizes, share)
+    assert sum(actual_quotas.values()) == math.ceil(round(share * sum(sizes.values()), 9))
     for stratum, size in sizes.items():
-        assert 0 <= found[stratum] <= size
-        assert abs(found[stratum] - share * size) < 1
-    assert quotas(dict(reversed(list(sizes.items()))), share) == found
+        assert 0 <= actual_quotas[stratum] <= size
+        assert abs(actual_quotas[stratum] - share * size) < 1
+    assert quotas(dict(reversed(list(sizes.items()))), share) == actual_quotas

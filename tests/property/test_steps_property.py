@@ -28,7 +28,7 @@ class Drawn:
     records: list[dict[str, Any]]
     calls: dict[str, bool] = field(default_factory=dict)  # marker in the arguments -> its message was executed
     results: dict[str, int] = field(default_factory=dict)  # text of a real result -> its line
-    said: list[tuple[str, str]] = field(default_factory=list)  # (field, text) that must stand in a step, unchanged
+    spoken: list[tuple[str, str]] = field(default_factory=list)  # (field, text) that must stand in a step, unchanged
     spans: dict[str, tuple[int, int]] = field(default_factory=dict)  # marker -> (line of its message, line of the next)
 
 
@@ -43,8 +43,8 @@ def sessions(draw: st.DrawFn) -> Drawn:
     for stretch in range(draw(st.integers(1, 5))):
         stop = draw(st.sampled_from(["toolUse", "stop", "length", "error", "aborted"]))
         calls = draw(st.lists(called, max_size=4))
-        said = draw(TEXTS)
-        blocks: list[dict[str, Any]] = [{"type": "text", "text": said}] if draw(st.booleans()) else []
+        stated = draw(TEXTS)
+        blocks: list[dict[str, Any]] = [{"type": "text", "text": stated}] if draw(st.booleans()) else []
         markers = [f"call-{stretch}-{number}" for number in range(len(calls))]
         for marker, call in zip(markers, calls, strict=True):
             drawn.calls[marker] = stop not in ("error", "aborted")
@@ -52,13 +52,13 @@ def sessions(draw: st.DrawFn) -> Drawn:
         drawn.records.append(line({"role": "assistant", "content": blocks, "stopReason": stop, "model": "m"}))
         opened = len(drawn.records)
         if blocks and blocks[0].get("text", "").strip() and (not calls or drawn.calls[markers[0]]):
-            drawn.said.append(("narration" if calls else "action_text", said))
-        results = draw(st.permutations([one for one in calls if draw(st.booleans())]))
+            drawn.said.append(("narration" if calls else "action_text", stated))
+        results = draw(st.permutations([entry for entry in calls if draw(st.booleans())]))
         extra = draw(st.lists(called, max_size=2))
-        for number, one in enumerate([*results, *extra]):
+        for number, result in enumerate([*results, *extra]):
             real = draw(st.integers(0, 4)) > 0
             text = f"result-{stretch}-{number} {draw(TEXTS)}." if real else f"{SYNTHETIC}; inserted"
-            message = {"role": "toolResult", "toolCallId": one.id, "toolName": one.name, "isError": False}
+            message = {"role": "toolResult", "toolCallId": result.id, "toolName": result.name, "isError": False}
             drawn.records.append(line(message | {"content": [{"type": "text", "text": text}]}))
             if real:
                 drawn.results[text] = len(drawn.records)
@@ -83,11 +83,11 @@ def marker_of(step: dict[str, Any]) -> str | None:
 @given(sessions())
 def test_every_executed_call_is_exactly_one_step(drawn: Drawn) -> None:
     session = parsed(drawn.records)
-    found = [marker for step in session.steps if (marker := marker_of(step))]
-    assert len(found) == len(set(found))
+    markers = [marker for step in session.steps if (marker := marker_of(step))]
+    assert len(markers) == len(set(markers))
     paired = {marker_of(step) for step in session.steps if step["has_result"]}
-    assert set(found) == {marker for marker, executed in drawn.calls.items() if executed or marker in paired}
-    assert session.run["unexecuted_calls"] == len(drawn.calls) - len(found)
+    assert set(markers) == {marker for marker, executed in drawn.calls.items() if executed or marker in paired}
+    assert session.run["unexecuted_calls"] == len(drawn.calls) - len(markers)
 
 
 @given(sessions())
@@ -110,8 +110,8 @@ def test_steps_are_numbered_and_in_the_order_of_the_file(drawn: Drawn) -> None:
     assert [step["step_id"] for step in session.steps] == list(range(1, len(session.steps) + 1))
     agent = [min(p["line"] for p in step["raw"]) for step in session.steps if not step["orphan"]]
     assert agent == sorted(agent)
-    found = [marker for step in session.steps if (marker := marker_of(step))]
-    assert found == [marker for marker in drawn.calls if marker in found]
+    markers = [marker for step in session.steps if (marker := marker_of(step))]
+    assert markers == [marker for marker in drawn.calls if marker in markers]
     messages = [step["message_index"] for step in session.steps]
     assert messages == sorted(messages)
     turns = [step["user_turn"] or 0 for step in session.steps if not step["orphan"]]
@@ -140,8 +140,8 @@ def test_a_torn_last_line_loses_nothing_before_it(drawn: Drawn, cut: int) -> Non
     source = OpenClaw()
     session = source.parse(b"\n".join([*rows, rows[-1][:-cut]]), {}, RULES)
     assert session.truncated
-    whole = parsed(drawn.records)
-    assert [step["action_text"] for step in session.steps] == [step["action_text"] for step in whole.steps]
+    complete_session = parsed(drawn.records)
+    assert [step["action_text"] for step in session.steps] == [step["action_text"] for step in complete_session.steps]
     assert sum(session.record_counts.values()) == len(drawn.records) + 1
 
 
@@ -156,7 +156,7 @@ def test_pairing_uses_each_result_once_and_invents_none(calls: list[Called], res
         assert same_id or clean_name(calls[call].name) == clean_name(results[result].name)
 
 
-@given(st.lists(st.tuples(st.integers(), NAMES), unique_by=lambda one: one[0], max_size=6), st.randoms())
+@given(st.lists(st.tuples(st.integers(), NAMES), unique_by=lambda entry: entry[0], max_size=6), st.randoms())
 def test_unique_ids_pair_whatever_the_order_of_results(ids: list[tuple[int, str]], random: Any) -> None:
     calls = [Called(str(number), name) for number, name in ids]
     order = list(range(len(calls)))

@@ -25,9 +25,9 @@ def test_structs(values: list[Any]) -> None:
 
 @given(st.lists(st.none() | st.lists(st.none() | ITEMS, max_size=3), max_size=5))
 def test_lists_of_structs(values: list[Any]) -> None:
-    found = column("x", values, pl.List(ITEM))
-    assert found.dtype == pl.List(ITEM)
-    assert found.to_list() == values
+    series = column("x", values, pl.List(ITEM))
+    assert series.dtype == pl.List(ITEM)
+    assert series.to_list() == values
 
 
 def test_what_is_not_there_is_null_and_what_is_no_column_is_left_out() -> None:
@@ -36,5 +36,5 @@ def test_what_is_not_there_is_null_and_what_is_no_column_is_left_out() -> None:
 
 @given(st.lists(st.lists(ITEMS, max_size=3), max_size=5))
 def test_lists_given_by_their_lengths(values: list[Any]) -> None:
-    items = pl.DataFrame([item for one in values for item in one], schema=ITEM.to_schema())
-    assert list_column("x", [len(one) for one in values], items).to_list() == values
+    items = pl.DataFrame([item for value in values for item in value], schema=ITEM.to_schema())
+    assert list_column("x", [len(value) for value in values], items).to_list() == values

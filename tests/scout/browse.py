@@ -43,7 +43,12 @@ def main(folder: str, name: str, port: str) -> None:
                 browser = playwright.chromium.launch(executable_path=os.environ["CHROMIUM"], args=["--no-sandbox"])
                 page = browser.new_page()
                 failed: list[str] = []
-                page.on("response", lambda one: failed.append(f"{one.status} {one.url}") if one.status >= 400 else None)
+                page.on(
+                    "response",
+                    lambda response: (
+                        failed.append(f"{response.status} {response.url}") if response.status >= 400 else None
+                    ),
+                )
                 page.goto(f"http://127.0.0.1:{port}/#/transcripts")
                 row = page.get_by_text(name).first
                 row.wait_for(timeout=SETTLED)

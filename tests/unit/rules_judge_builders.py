@@ -63,18 +63,18 @@ def evidence(*steps: dict[str, Any], user: str | list[str] = "Please help.", **m
 
 def languages_of(steps: list[EvidenceStep]) -> dict[str, Any]:
     """The languages of the agent's own words, told as the pipeline tells them."""
-    fields = [(one, name) for one in steps for name in ("thinking", "narration")]
-    fields += [(one, "action_text") for one in steps if one.action_kind == "reply"]
-    texts = {(one.step_id, name): getattr(one, name) for one, name in fields if getattr(one, name)}
-    told = {
+    fields = [(step, name) for step in steps for name in ("thinking", "narration")]
+    fields += [(step, "action_text") for step in steps if step.action_kind == "reply"]
+    texts = {(field.step_id, name): getattr(field, name) for field, name in fields if getattr(field, name)}
+    rows = {
         row["text"]: row
         for row in detect_languages(pl.Series(list(texts.values()), dtype=pl.String), LANGUAGES).to_dicts()
     }
-    found = [
-        {"step_id": step_id, "field": name, "language": told[text]["language"], "coverage": told[text]["coverage"]}
+    result = [
+        {"step_id": step_id, "field": name, "language": rows[text]["language"], "coverage": rows[text]["coverage"]}
         for (step_id, name), text in texts.items()
     ]
-    return {"languages": found, "language_counts": dict.fromkeys(LanguageCounts.model_fields, 0)}
+    return {"languages": result, "language_counts": dict.fromkeys(LanguageCounts.model_fields, 0)}
 
 
 def failed(event_type: str, action_text: str, output: str, status: str = "error", **more: Any) -> dict[str, Any]:

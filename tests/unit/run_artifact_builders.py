@@ -17,7 +17,7 @@ OLD_RESULT = RESULT.replace("raw_outputs/", "")  # where older versions of the r
 
 def stored(*trace: dict[str, Any], **more: Any) -> dict[str, Any]:
     """A document as the runner stores it; events get their sequence numbers."""
-    events = [{"sequence": place, "timestamp": None, "metadata": {}} | one for place, one in enumerate(trace)]
+    events = [{"sequence": place, "timestamp": None, "metadata": {}} | entry for place, entry in enumerate(trace)]
     return {
         "identity": {
             "schema_version": 1,

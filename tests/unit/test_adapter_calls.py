@@ -57,7 +57,7 @@ def careless(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def session(name: str, *says: str, **more: Any) -> bytes:
-    rows = [{"x": 1, "careless": True, "id": name} | more, *({"says": one} for one in says)]
+    rows = [{"x": 1, "careless": True, "id": name} | more, *({"says": entry} for entry in says)]
     return b"".join(json.dumps(row).encode() + b"\n" for row in rows)
 
 
@@ -96,10 +96,10 @@ def test_a_defective_adapter_costs_its_own_files(tmp_path: Path) -> None:
     raw.mkdir(parents=True)
     for name, content in FILES.items():
         (raw / name).write_bytes(content)
-    _, found = normalized_folder(tmp_path / "raw", tmp_path / "data")
-    check_accounting(found, len(FILES))
-    assert {row["source_file"] for row in found.trajectories} == {"m/sound.jsonl", "m/native.jsonl"}
-    rows = {row["path"].removeprefix("m/"): row for row in found.files}
+    _, result = normalized_folder(tmp_path / "raw", tmp_path / "data")
+    check_accounting(result, len(FILES))
+    assert {row["source_file"] for row in result.trajectories} == {"m/sound.jsonl", "m/native.jsonl"}
+    rows = {row["path"].removeprefix("m/"): row for row in result.files}
     for name, (reason, line, words) in DEFECTS.items():
         row = rows[name]
         assert (row["disposition"], row["reason"], row["line"]) == ("quarantined", reason, line), row["message"]

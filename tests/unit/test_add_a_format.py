@@ -18,8 +18,8 @@ LONGEST_PAGE = 125  # lines
 
 
 def block(language: str) -> str:
-    (found,) = re.findall(rf"^```{language}\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
-    return str(found)
+    (result,) = re.findall(rf"^```{language}\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+    return str(result)
 
 
 @pytest.fixture

@@ -22,7 +22,7 @@ SAMPLES = Path(os.environ.get("OPENCLAWBENCH_SHARED", Path(__file__).parents[2].
 
 
 def jsonl(*records: Any) -> bytes:
-    return b"".join(json.dumps(one).encode() + b"\n" for one in records)
+    return b"".join(json.dumps(record).encode() + b"\n" for record in records)
 
 
 def read(tmp_path: Path, files: dict[str, bytes]) -> Normalized:
@@ -31,33 +31,33 @@ def read(tmp_path: Path, files: dict[str, bytes]) -> Normalized:
         path = tmp_path / "raw" / "m" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
-    intake, found = normalized_folder(tmp_path / "raw", tmp_path / "data")
-    check_accounting(found, sum(len(entries) for entries in intake.entries.values()))
-    return found
+    intake, result = normalized_folder(tmp_path / "raw", tmp_path / "data")
+    check_accounting(result, sum(len(entries) for entries in intake.entries.values()))
+    return result
 
 
-def fates(found: Normalized) -> dict[str, tuple[str, str | None]]:
-    return {row["path"].removeprefix("m/"): (row["disposition"], row["reason"]) for row in found.files}
+def fates(normalized: Normalized) -> dict[str, tuple[str, str | None]]:
+    return {row["path"].removeprefix("m/"): (row["disposition"], row["reason"]) for row in normalized.files}
 
 
 def test_the_conversation_stands_in_for_a_header(tmp_path: Path) -> None:
     files = {"a/trajectory.jsonl": jsonl(HEADER), "a/conversation.jsonl": jsonl(*SAID, ANSWER)}
-    found = read(tmp_path, files)
-    assert fates(found) == {
+    normalized = read(tmp_path, files)
+    assert fates(normalized) == {
         "a/trajectory.jsonl": ("sidecar", "header_only"),
         "a/conversation.jsonl": ("trajectory", None),
     }
-    assert [turn["text"] for turn in found.turns] == ["do it"]
-    assert [step["action_text"] for step in found.steps] == ["done"]
+    assert [turn["text"] for turn in normalized.turns] == ["do it"]
+    assert [step["action_text"] for step in normalized.steps] == ["done"]
 
 
 def test_runs_of_one_task_that_said_nothing_are_told_apart_by_their_headers(tmp_path: Path) -> None:
     headers = {"a": HEADER, "b": LATER}
     files = {f"{name}/trajectory.jsonl": jsonl(header) for name, header in headers.items()}
     files |= {f"{name}/conversation.jsonl": jsonl(*SAID) for name in headers}
-    found = read(tmp_path, files | {"a/agent-result.json": json.dumps(RESULT).encode()})
-    assert len({row["trajectory_id"] for row in found.trajectories}) == 2
-    ends = {row["source_file"]: (row["run"]["end"], row["truncated"]) for row in found.trajectories}
+    normalized = read(tmp_path, files | {"a/agent-result.json": json.dumps(RESULT).encode()})
+    assert len({row["trajectory_id"] for row in normalized.trajectories}) == 2
+    ends = {row["source_file"]: (row["run"]["end"], row["truncated"]) for row in normalized.trajectories}
     assert ends == {"m/a/conversation.jsonl": ("error", True), "m/b/conversation.jsonl": ("unanswered", False)}
 
 
@@ -81,8 +81,8 @@ def test_real_runs_that_failed_before_their_first_step(tmp_path: Path) -> None:
     assert len(small) == 2
     for folder in small:
         shutil.copytree(folder, tmp_path / "raw" / "m" / folder.name)
-    found = read(tmp_path, {})
-    assert {row["source_file"].rpartition("/")[2] for row in found.trajectories} == {"conversation.jsonl"}
-    assert len(found.trajectories) == 2
-    assert {row["run"]["end"] for row in found.trajectories} == {"error"}
-    assert all(turn["text"] for turn in found.turns) and len(found.turns) == 2
+    normalized = read(tmp_path, {})
+    assert {row["source_file"].rpartition("/")[2] for row in normalized.trajectories} == {"conversation.jsonl"}
+    assert len(normalized.trajectories) == 2
+    assert {row["run"]["end"] for row in normalized.trajectories} == {"error"}
+    assert all(turn["text"] for turn in normalized.turns) and len(normalized.turns) == 2

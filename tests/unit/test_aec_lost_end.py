@@ -33,7 +33,7 @@ TALK: list[Row] = [
 
 
 def jsonl(lines: list[Row]) -> bytes:
-    return b"".join(json.dumps(one).encode() + b"\n" for one in lines)
+    return b"".join(json.dumps(line).encode() + b"\n" for line in lines)
 
 
 def parsed(lines: int, **context: Any) -> ParsedSession:
@@ -41,7 +41,7 @@ def parsed(lines: int, **context: Any) -> ParsedSession:
     return AecTrajectory().parse(jsonl(LINES[:lines]), context, RULES)
 
 
-def told(session: ParsedSession) -> list[tuple[str, int]]:
+def warnings_of(session: ParsedSession) -> list[tuple[str, int]]:
     """Reasons of its warnings, with their lines."""
     return [(fault.reason, fault.line) for fault in session.warnings]
 
@@ -49,14 +49,14 @@ def told(session: ParsedSession) -> list[tuple[str, int]]:
 @pytest.mark.parametrize(("lines", "missing"), [(8, False), (7, True), (5, True), (2, True), (1, True)])
 def test_more_turns_than_the_file_has(lines: int, missing: bool) -> None:
     session = parsed(lines, agent_result={"turns_used": 3, "provider_calls": 9})
-    assert told(session) == [("steps_missing", lines)] * missing
+    assert warnings_of(session) == [("steps_missing", lines)] * missing
     assert session.truncated == missing
 
 
 @pytest.mark.parametrize(("lines", "missing"), [(8, False), (7, True), (3, True)])
 def test_the_conversation_ends_with_words_that_are_not_there(lines: int, missing: bool) -> None:
     session = parsed(lines, **last_reply(jsonl(TALK).decode()))
-    assert told(session) == [("steps_missing", lines)] * missing
+    assert warnings_of(session) == [("steps_missing", lines)] * missing
     assert not session.truncated
 
 
@@ -64,26 +64,26 @@ def test_the_conversation_ends_with_words_that_are_not_there(lines: int, missing
     "context", [{"agent_result": {"provider_calls": 3}}, {"trial": {"trial_id": "t", "cost": {"model_calls": 3}}}]
 )
 def test_calls_to_a_model_may_be_repeated_ones(context: Row) -> None:
-    assert told(parsed(8, **context)) == []
+    assert warnings_of(parsed(8, **context)) == []
     session = parsed(7, **context)
-    assert told(session) == [("steps_missing", 7)]
+    assert warnings_of(session) == [("steps_missing", 7)]
     assert not session.truncated
 
 
 def test_fewer_turns_than_the_file_has_say_nothing() -> None:
-    assert told(parsed(8, agent_result={"turns_used": 1, "provider_calls": 9})) == []
-    assert told(parsed(8, agent_result={"turns_used": "many"})) == []
+    assert warnings_of(parsed(8, agent_result={"turns_used": 1, "provider_calls": 9})) == []
+    assert warnings_of(parsed(8, agent_result={"turns_used": "many"})) == []
 
 
 def test_steps_that_are_numbered_anew_count_again() -> None:
     content = jsonl(LINES + LINES[2:])
     session = AecTrajectory().parse(content, {"agent_result": {"turns_used": 6}}, RULES)
-    assert told(session) == []
+    assert warnings_of(session) == []
 
 
 def test_a_torn_file_is_told_once() -> None:
     session = AecTrajectory().parse(jsonl(LINES[:7]) + b'{"st', {"agent_result": {"turns_used": 3}}, RULES)
-    assert told(session) == [("torn_last_line", 8)]
+    assert warnings_of(session) == [("torn_last_line", 8)]
 
 
 @pytest.mark.parametrize("text", [None, "", "no json", "[]", jsonl(TALK[:1]).decode(), TALK[0], {"role": "assistant"}])
@@ -104,9 +104,9 @@ def test_what_lies_beside_is_found(tmp_path: Path) -> None:
         head = [LINES[0] | {"timestamp": f"2026-01-02T03:04:0{second}Z"}, *LINES[1:lines]]
         for file, content in {"trajectory.jsonl": jsonl(head), **beside}.items():
             (folder / file).write_bytes(content)
-    _, found = normalized_folder(tmp_path / "raw", tmp_path / "data")
-    files = {row["path"].split("/")[1]: row for row in found.files if row["disposition"] == "trajectory"}
-    assert {name: [one["name"] for one in row["warnings"]] for name, row in files.items()} == {
+    _, result = normalized_folder(tmp_path / "raw", tmp_path / "data")
+    files = {row["path"].split("/")[1]: row for row in result.files if row["disposition"] == "trajectory"}
+    assert {name: [warning["name"] for warning in row["warnings"]] for name, row in files.items()} == {
         "counted": ["steps_missing"],
         "said": ["steps_missing"],
         "whole": [],
@@ -125,6 +125,8 @@ def test_real_runs(name: str, missing: int) -> None:
     context = {"agent_result": json.loads((folder / "agent-result.json").read_text(encoding="utf-8"))}
     lines = (folder / "trajectory.jsonl").read_bytes().splitlines(keepends=True)
     source = AecTrajectory()
-    assert len(told(source.parse(b"".join(lines), context | last_reply(talk), RULES))) == missing
+    assert len(warnings_of(source.parse(b"".join(lines), context | last_reply(talk), RULES))) == missing
     for cut in range(1, len(lines)):
-        assert told(source.parse(b"".join(lines[:cut]), context | last_reply(talk), RULES)) == [("steps_missing", cut)]
+        assert warnings_of(source.parse(b"".join(lines[:cut]), context | last_reply(talk), RULES)) == [
+            ("steps_missing", cut)
+        ]

@@ -29,7 +29,7 @@ TRAJECTORY, CONVERSATION, CHAT = AecTrajectory(), AecConversation(), ChatMessage
 
 
 def jsonl(*records: Any) -> bytes:
-    return b"".join(json.dumps(one).encode() + b"\n" for one in records)
+    return b"".join(json.dumps(record).encode() + b"\n" for record in records)
 
 
 def line(step: int, role: str, **fields: Any) -> dict[str, Any]:
@@ -79,9 +79,9 @@ def test_the_first_record_tells_the_format() -> None:
     assert TRAJECTORY.detect(HEADER)
     assert TRAJECTORY.detect({"version": 1, "format": "aec-bench-trajectory"})
     assert TRAJECTORY.detect(line(0, "system", content="x"))
-    said = {"role": "system", "content": "x", "event": "message", "tool_call_id": None, "tool_name": None}
-    assert CONVERSATION.detect(said)
-    assert not TRAJECTORY.detect(said)
+    stated = {"role": "system", "content": "x", "event": "message", "tool_call_id": None, "tool_name": None}
+    assert CONVERSATION.detect(stated)
+    assert not TRAJECTORY.detect(stated)
     for other in [None, [], 1, {}, {"type": "session"}, {"step": True, "role": "user"}, {"step": 1, "role": "robot"}]:
         assert not TRAJECTORY.detect(other)
         assert not CONVERSATION.detect(other)
@@ -102,10 +102,10 @@ def test_a_header_with_a_time_is_the_identity_however_the_file_grows() -> None:
 def test_without_a_time_the_first_lines_count() -> None:
     plain = {"version": 1, "format": "aec-bench-trajectory"}
     opening = [plain, line(0, "system", content="s"), line(0, "user", content="u")]
-    one = TRAJECTORY.identity(plain, jsonl(*opening))
-    assert one == TRAJECTORY.identity(plain, jsonl(*opening, line(1, "assistant", content="a")))
-    assert one == TRAJECTORY.identity(plain, jsonl(*opening).replace(b"\n", b"\r\n"))
-    assert one != TRAJECTORY.identity(plain, jsonl(*opening[:2], line(0, "user", content="other")))
+    identity = TRAJECTORY.identity(plain, jsonl(*opening))
+    assert identity == TRAJECTORY.identity(plain, jsonl(*opening, line(1, "assistant", content="a")))
+    assert identity == TRAJECTORY.identity(plain, jsonl(*opening).replace(b"\n", b"\r\n"))
+    assert identity != TRAJECTORY.identity(plain, jsonl(*opening[:2], line(0, "user", content="other")))
 
 
 # ---- steps -----------------------------------------------------------------------------------------------------------
@@ -146,8 +146,8 @@ def test_calls_and_results_pair_by_order_within_the_step_not_by_neighbourhood() 
     session = parse_lines(
         line(1, "assistant", content="both"), call(1, "a"), call(1, "b"), result(1, "a", "A"), result(1, "b", "B")
     )
-    told = shape(session, "tool_name_raw", "narration", "reflection_text", "order_ambiguous")
-    assert told == [("a", "both", "A", False), ("b", None, "B", False)]
+    shapes = shape(session, "tool_name_raw", "narration", "reflection_text", "order_ambiguous")
+    assert shapes == [("a", "both", "A", False), ("b", None, "B", False)]
     assert [raw["line"] for raw in session.steps[0]["raw"]] == [2, 3, 5]
 
 
@@ -158,15 +158,15 @@ def test_results_out_of_order_go_to_their_tool() -> None:
 
 def test_a_tool_called_twice_in_a_step_is_ambiguous() -> None:
     session = parse_lines(call(1, "a"), call(1, "a"), result(1, "a", "1st"), result(1, "a", "2nd"), call(2, "a"))
-    told = shape(session, "reflection_text", "order_ambiguous")
-    assert told == [("1st", True), ("2nd", True), (None, False)]
+    shapes = shape(session, "reflection_text", "order_ambiguous")
+    assert shapes == [("1st", True), ("2nd", True), (None, False)]
     assert session.order_ambiguous
 
 
 def test_unequal_counts_pair_nothing() -> None:
     session = parse_lines(call(1, "a"), call(1, "a"), result(1, "a", "whose"), line(2, "assistant", content="x"))
-    told = shape(session, "action_text", "reflection_text", "orphan", "has_result")
-    assert told == [
+    shapes = shape(session, "action_text", "reflection_text", "orphan", "has_result")
+    assert shapes == [
         ("a", None, False, False),
         ("a", None, False, False),
         (None, "whose", True, True),
@@ -184,8 +184,8 @@ def test_an_orphan_stands_where_its_line_stands() -> None:
         result(2, "z", "Z"),
         line(2, "assistant", content="final"),
     )
-    told = shape(session, "tool_name_raw", "action_text", "orphan")
-    assert told == [
+    shapes = shape(session, "tool_name_raw", "action_text", "orphan")
+    assert shapes == [
         ("a", "a", False),
         ("b", None, True),
         ("c", "c", False),
@@ -200,8 +200,8 @@ def test_another_tools_result_is_an_orphan() -> None:
 
 
 def test_results_that_name_no_tool_pair_by_place_if_there_are_as_many() -> None:
-    one = parse_lines(call(1, "a"), result(1, None, "A"))
-    assert shape(one, "reflection_text", "order_ambiguous") == [("A", False)]
+    session = parse_lines(call(1, "a"), result(1, None, "A"))
+    assert shape(session, "reflection_text", "order_ambiguous") == [("A", False)]
     two = parse_lines(call(1, "a"), call(1, "b"), result(1, None, "A"), result(1, None, "B"))
     assert shape(two, "reflection_text", "order_ambiguous") == [("A", True), ("B", True)]
     short = parse_lines(call(1, "a"), call(1, "b"), result(1, None, "?"))
@@ -229,8 +229,8 @@ def test_text_between_the_calls_of_a_step() -> None:
         result(1, "b", "B"),
         line(1, "assistant", content="done"),
     )
-    told = shape(session, "action_kind", "narration", "narration_position", "message_index")
-    assert told == [
+    shapes = shape(session, "action_kind", "narration", "narration_position", "message_index")
+    assert shapes == [
         ("tool_call", "one\ntwo", "both", 1),
         ("tool_call", "three", "before", 2),
         ("reply", None, None, 3),
@@ -384,16 +384,16 @@ OF_THE_ACTION = (
 )
 
 
-def is_prefix(kept: ParsedSession, whole: ParsedSession) -> bool:
+def is_prefix(kept: ParsedSession, complete_session: ParsedSession) -> bool:
     """The steps of a cut file are the first of the whole's; those of the last message may lack their feedback."""
     last = kept.steps[-1]["message_index"] if kept.steps else None
-    return len(kept.steps) <= len(whole.steps) and all(
+    return len(kept.steps) <= len(complete_session.steps) and all(
         [ours[name] for name in OF_THE_ACTION] == [theirs[name] for name in OF_THE_ACTION]
         and (
             ours["reflection_text"] == theirs["reflection_text"]
             or (ours["reflection_text"] is None and ours["message_index"] == last)
         )
-        for ours, theirs in zip(kept.steps, whole.steps, strict=False)
+        for ours, theirs in zip(kept.steps, complete_session.steps, strict=False)
     )
 
 
@@ -401,13 +401,13 @@ def test_a_file_cut_at_any_byte_has_a_prefix_of_the_steps() -> None:
     """A cut between two whole lines cannot be seen: there text may stand for a reply whose call is gone, and a result
     whose fellows are gone is an orphan, as in a file that was written so. Everywhere else the tear is seen."""
     content = jsonl(HEADER, *WHOLE)
-    whole = parse(content)
+    session = parse(content)
     hidden = []
     for size in range(content.index(b"\n"), len(content) + 1):
         kept = parse(content[:size])
         at_end_of_line = content[size - 1 : size + 1].count(b"\n") > 0 or size == len(content)
         assert kept.truncated != at_end_of_line
-        if not is_prefix(kept, whole):
+        if not is_prefix(kept, session):
             assert at_end_of_line, content[:size][-40:]
             hidden.append(content[:size].count(b"\n") + (content[size - 1 : size] != b"\n") - 1)
     assert {WHOLE[number - 1]["role"] for number in hidden} == {"assistant", "tool_result"}
@@ -431,8 +431,8 @@ def test_what_is_left_before_a_tear_is_counted() -> None:
 @pytest.mark.parametrize("seed", range(200))
 def test_damage_is_a_refusal_or_a_session_never_an_exception(seed: int) -> None:
     random = Random(seed)
-    told = [call(1, "a", arguments={"x": [1]}), call(1, "b"), result(1, "a"), result(1, "b", media=["m"])]
-    content = bytearray(jsonl(HEADER, line(0, "user", content="u"), *told, line(2, "assistant", content="x")))
+    reported = [call(1, "a", arguments={"x": [1]}), call(1, "b"), result(1, "a"), result(1, "b", media=["m"])]
+    content = bytearray(jsonl(HEADER, line(0, "user", content="u"), *reported, line(2, "assistant", content="x")))
     for _ in range(random.randint(1, 3)):
         at = random.randrange(len(content))
         content[at : at + random.choice([0, 0, 1, 9])] = random.choice(DAMAGE)
@@ -486,7 +486,7 @@ def beside(
 ) -> dict[str, Any]:
     """The context that the adapter makes of a folder of files."""
     wanted = source.find_sidecars(path, frozenset({*files, path}))
-    return source.read_context(HEADER, path, {name: files.get(one) for name, one in wanted.items()})
+    return source.read_context(HEADER, path, {name: files.get(entry) for name, entry in wanted.items()})
 
 
 def test_nothing_beside_is_no_context() -> None:
@@ -566,9 +566,9 @@ def test_a_trial_record_of_version_2(fields: dict[str, Any], completeness: str) 
 
 def test_only_a_records_own_words_are_a_verdict() -> None:
     def outcome(**fields: Any) -> tuple[Any, Any, Any]:
-        found = parse_lines(context=beside({"m/trial-1/trial.json": V2 | fields})).outcome
-        assert found is not None
-        return found["status"], found["success"], found["score"]
+        actual_outcome = parse_lines(context=beside({"m/trial-1/trial.json": V2 | fields})).outcome
+        assert actual_outcome is not None
+        return actual_outcome["status"], actual_outcome["success"], actual_outcome["score"]
 
     assert outcome() == ("scored", True, 1.0)
     assert outcome(evaluation={"score": 1, "verdict": "Fail"}) == ("scored", False, 1.0)
@@ -580,9 +580,9 @@ def test_only_a_records_own_words_are_a_verdict() -> None:
 @pytest.mark.parametrize("errors", [5, True, {"a": "b"}, "late", [None, 1, "late"]])
 def test_errors_of_an_evaluation_that_are_no_list_stop_nothing(errors: Any) -> None:
     record = V2 | {"evaluation": {"passed": False, "validity": {"errors": errors}}}
-    found = parse_lines(context=beside({"m/trial-1/trial.json": record})).outcome
-    assert found is not None
-    assert (found["success"], found["error_message"]) == (False, "late" if isinstance(errors, list) else None)
+    outcome = parse_lines(context=beside({"m/trial-1/trial.json": record})).outcome
+    assert outcome is not None
+    assert (outcome["success"], outcome["error_message"]) == (False, "late" if isinstance(errors, list) else None)
 
 
 def test_which_record_means_the_session() -> None:
@@ -594,8 +594,8 @@ def test_which_record_means_the_session() -> None:
     assert "trial" not in beside(above)
     assert beside({"m/x.json": V2})["trial"]["trial_id"] == "trial-2"
     assert beside(above | {"m/trial-1.json": V1})["trial"]["trial_id"] == "trial-1"
-    told = V2 | {"outputs": {"trajectory_path": "/home/me/m/trial-1/trajectory.jsonl"}}
-    assert beside({"m/trial-9/trajectory.jsonl": None, "m/t.json": told})["trial"]["trial_id"] == "trial-2"
+    reported = V2 | {"outputs": {"trajectory_path": "/home/me/m/trial-1/trajectory.jsonl"}}
+    assert beside({"m/trial-9/trajectory.jsonl": None, "m/t.json": reported})["trial"]["trial_id"] == "trial-2"
 
 
 def test_a_ledger_is_not_read_whole() -> None:
@@ -606,11 +606,17 @@ def test_a_ledger_is_not_read_whole() -> None:
 
 
 # ---- conversation ----------------------------------------------------------------------------------------------------
-def said(role: str, content: str | None) -> dict[str, Any]:
+def conversation_line(role: str, content: str | None) -> dict[str, Any]:
     return {"role": role, "content": content, "event": "message", "tool_call_id": None, "tool_name": None}
 
 
-TALK = jsonl(said("system", "s"), said("user", "u"), said("tool", "t"), said("assistant", " "), said("assistant", "a"))
+TALK = jsonl(
+    conversation_line("system", "s"),
+    conversation_line("user", "u"),
+    conversation_line("tool", "t"),
+    conversation_line("assistant", " "),
+    conversation_line("assistant", "a"),
+)
 
 
 def test_a_conversation_gives_turns_and_replies() -> None:
@@ -759,11 +765,11 @@ PRIME = jsonl(
 def test_a_prime_rollout_is_a_partial_trial_with_its_steps(tmp_path: Path) -> None:
     record = trial("p1", completeness="partial", evaluation={"reward": 0.75})
     files = {"p1/conversation.jsonl": PRIME, "p1/prime_sample.json": json.dumps({"reward": 0.75, "id": 4}).encode()}
-    found = folder(tmp_path, files | {"p1/trial.json": json.dumps(record).encode()})
-    (row,) = found.trajectories
+    normalized = folder(tmp_path, files | {"p1/trial.json": json.dumps(record).encode()})
+    (row,) = normalized.trajectories
     assert (row["source_format"], row["session_version"], row["completeness"]) == ("aec_trajectory", "chat", "partial")
     assert (row["session_id"], row["task_id"]) == ("p1", "look")
-    steps = found.steps_of(row)
+    steps = normalized.steps_of(row)
     assert [(step["tool_name_raw"], step["arguments"], step["reflection_text"]) for step in steps] == [
         ("read", '{"path": "beam.txt"}', "HEB 200"),
         ("submit_answer", '{"value": 3}', "ok"),
@@ -771,12 +777,12 @@ def test_a_prime_rollout_is_a_partial_trial_with_its_steps(tmp_path: Path) -> No
     ]
     assert [step["narration"] for step in steps] == ["I look first.", None, None]
     assert (steps[2]["action_text"], steps[2]["thinking"]) == ("It is a HEB 200.", "As the file says.")
-    assert [turn["text"] for turn in found.turns] == ["Find the beam."]
+    assert [turn["text"] for turn in normalized.turns] == ["Find the beam."]
 
 
 def test_a_sample_without_a_record_is_partial_and_its_reward_no_verdict(tmp_path: Path) -> None:
-    found = CHAT.read_context({}, "m/p1/conversation.jsonl", {"sample": {"reward": 1.0}})
-    session = parse(PRIME, found, CHAT)
+    row = CHAT.read_context({}, "m/p1/conversation.jsonl", {"sample": {"reward": 1.0}})
+    session = parse(PRIME, row, CHAT)
     assert session.completeness == "partial"
     assert session.outcome is not None
     assert (session.outcome["status"], session.outcome["success"], session.outcome["score"]) == (

@@ -35,8 +35,8 @@ PAIRS: list[tuple[Said, Said]] = [
 ]
 
 
-def annotation(number: int, said: Said, model: str) -> dict[str, Any]:
-    is_anomalous, subtype, tier, onset = said
+def annotation(number: int, answer: Said, model: str) -> dict[str, Any]:
+    is_anomalous, subtype, tier, onset = answer
     return {
         "source_model": "m" if number % 2 else "n",
         "trajectory_id": f"t{number}",
@@ -80,13 +80,13 @@ def test_the_stack_of_kappas_is_scikit_learns() -> None:
 
 def test_kappa_and_its_interval() -> None:
     first, second = ["a"] * 45 + ["b"] * 15 + ["a"] * 25 + ["b"] * 15, ["a"] * 45 + ["a"] * 15 + ["b"] * 40
-    found = kappa(first, second, RULES)
-    assert found.value == pytest.approx(0.1304, abs=1e-4)  # Cohen's own second example of equal marginals
-    assert found.low is not None and found.high is not None
-    assert found.low < found.value < found.high and found == kappa(first, second, RULES)
+    interval = kappa(first, second, RULES)
+    assert interval.value == pytest.approx(0.1304, abs=1e-4)  # Cohen's own second example of equal marginals
+    assert interval.low is not None and interval.high is not None
+    assert interval.low < interval.value < interval.high and interval == kappa(first, second, RULES)
     many = kappa(first * 100, second * 100, RULES)
     assert many.low is not None and many.high is not None
-    assert many.high - many.low < (found.high - found.low) / 8  # ten times narrower, but for the drawing
+    assert many.high - many.low < (interval.high - interval.low) / 8  # ten times narrower, but for the drawing
     assert kappa(["a", "a"], ["a", "a"], RULES) == (None, None, None)
 
 
@@ -98,7 +98,7 @@ def test_alpha_is_krippendorffs() -> None:
     random = np.random.default_rng(2)
     for spread in (2, 10, 60):
         ones = random.integers(1, spread, 50).tolist()
-        others = [one + int(random.integers(-1, 3)) for one in ones]
+        others = [entry + int(random.integers(-1, 3)) for entry in ones]
         by_library = krippendorff.alpha(reliability_data=[ones, others], level_of_measurement="interval")
         assert interval_alpha(ones, others) == pytest.approx(by_library, abs=1e-6)
     assert interval_alpha([3, 3], [3, 3]) is None
@@ -120,8 +120,8 @@ def test_what_both_passes_have(sections: dict[str, Section]) -> None:
 )
 def test_both_passes_are_sure_of_the_same(first: Said, second: Said, sure: bool) -> None:
     names = ("is_anomalous", "anomaly_type_l2", "quality_tier", "earliest_recoverable_onset")
-    one, other = dict(zip(names, first, strict=True)), dict(zip(names, second, strict=True))
-    assert both_high_confidence(one, other) is both_high_confidence(other, one) is sure
+    entry, other = dict(zip(names, first, strict=True)), dict(zip(names, second, strict=True))
+    assert both_high_confidence(entry, other) is both_high_confidence(other, entry) is sure
 
 
 def test_binary_and_subtype(sections: dict[str, Section]) -> None:
@@ -183,14 +183,14 @@ def test_escapes_of_the_triage() -> None:
     answers += [decision_b1(5, audit, None), decision_b1(6, audit, None, "parse_failure")]
     answers += [decision_b1(n, audit, False) for n in range(7, 10)]
     report = triage_report(tables({DecisionA: routes, DecisionB1: answers}), second=False)
-    found = {section.name: section for section in report.sections}
-    row = found["escape_rate"].rows[0]
+    actual_sections = {section.name: section for section in report.sections}
+    row = actual_sections["escape_rate"].rows[0]
     assert (row["judged"], row["routed"], row["review"], row["negatives"]) == (23, 2, 1, 20)
     assert (row["sampled"], row["unread"], row["undecided"], row["decided"], row["escapes"]) == (6, 1, 1, 4, 1)
     assert row["escape_share"] == 0.25 and row["estimated_escapes"] == 5.0
     assert row["low_share"] < 0.25 < row["high_share"] <= row["exact_high_share"] < 1
     assert row["estimated_high"] == pytest.approx(20 * row["high_share"], abs=0.05)
-    listed = {one["trajectory_id"]: one["b1"] for one in found["escapes"].rows}
+    listed = {record["trajectory_id"]: record["b1"] for record in actual_sections["escapes"].rows}
     assert listed == {"t4": "anomalous", "t5": "undecided", "t6": "unread"}
 
 

@@ -28,10 +28,10 @@ ALIGN = AlignRules.load()
 def aligned(*given: dict[str, Any], rules: AlignRules = ALIGN, **changes: Any) -> list[dict[str, Any]]:
     """Aligned descriptors of steps; changes overwrite descriptor columns."""
     frame = steps(*given)
-    found = describe(frame, RULES, SHELL, FLAGS, LANGUAGES).with_columns(
+    result = describe(frame, RULES, SHELL, FLAGS, LANGUAGES).with_columns(
         pl.lit(value).alias(name) for name, value in changes.items()
     )
-    return conform(align(found, frame, rules).collect(), AlignedDescriptor).to_dicts()
+    return conform(align(result, frame, rules).collect(), AlignedDescriptor).to_dicts()
 
 
 CASES = [
@@ -61,10 +61,10 @@ CASES = [
 
 
 def test_case() -> None:
-    for found, (raw, name, case) in zip(aligned(*(call(raw, {}) for raw, _, _ in CASES)), CASES, strict=True):
-        assert (found["tool_name"], found["alignment_case"]) == (name, case)
-        assert found["tool_name_raw"] == raw
-        assert (found["alignment_rule"] is None) is (case == "kept")
+    for row, (raw, name, case) in zip(aligned(*(call(raw, {}) for raw, _, _ in CASES)), CASES, strict=True):
+        assert (row["tool_name"], row["alignment_case"]) == (name, case)
+        assert row["tool_name_raw"] == raw
+        assert (row["alignment_rule"] is None) is (case == "kept")
 
 
 def test_category_changes_only_where_it_was_other() -> None:
@@ -75,34 +75,34 @@ def test_category_changes_only_where_it_was_other() -> None:
 
 
 def test_ambiguous_and_unknown_keep_the_previous_type() -> None:
-    found = aligned(call("web_search_and_browse", {}), call("frobnicate", {}), event_type="other")
-    assert [one["event_type"] for one in found] == ["other", "other"]
-    assert found[0]["alignment_rule"] == "fuzzy.browse fuzzy.web_search"
+    aligned_steps = aligned(call("web_search_and_browse", {}), call("frobnicate", {}), event_type="other")
+    assert [aligned_step["event_type"] for aligned_step in aligned_steps] == ["other", "other"]
+    assert aligned_steps[0]["alignment_rule"] == "fuzzy.browse fuzzy.web_search"
 
 
 def test_replies_are_no_tools() -> None:
-    (found,) = aligned(reply("hi"))
-    assert (found["alignment_case"], found["tool_name"], found["tool_name_raw"]) == ("reply", None, None)
+    (result,) = aligned(reply("hi"))
+    assert (result["alignment_case"], result["tool_name"], result["tool_name_raw"]) == ("reply", None, None)
 
 
 def test_a_wrapped_tool_keeps_the_written_name_beside() -> None:
-    (found,) = aligned(call("tool_call", {"id": "web_search", "args": {"query": "x"}}))
-    names = (found["tool_name_raw"], found["previous_tool_name"], found["tool_name"])
+    (result,) = aligned(call("tool_call", {"id": "web_search", "args": {"query": "x"}}))
+    names = (result["tool_name_raw"], result["previous_tool_name"], result["tool_name"])
     assert names == ("tool_call", "web_search", "search")
 
 
 def test_several_rules_that_agree_are_no_conflict() -> None:
     again = FuzzyRule(id="again", tool="fetch", event_type="web_interaction", pattern="fetch")
     rules = ALIGN.model_copy(update={"fuzzy": [*ALIGN.fuzzy, again]})
-    (found,) = aligned(call("mcp_web_fetch", {}), rules=rules)
-    assert (found["alignment_case"], found["alignment_rule"]) == ("fuzzy", "fuzzy.fetch")
+    (result,) = aligned(call("mcp_web_fetch", {}), rules=rules)
+    assert (result["alignment_case"], result["alignment_rule"]) == ("fuzzy", "fuzzy.fetch")
 
 
 def test_evidence_is_not_touched_and_order_is_kept() -> None:
     given = [call("bash", {"command": "ls"}), reply("I'm not sure."), call("web_search", {"query": "x"})]
     before = describe(steps(*given), RULES, SHELL, FLAGS, LANGUAGES).collect().drop("tool_name", "event_type")
     after = aligned(*given)
-    assert [{name: one[name] for name in before.columns} for one in after] == before.to_dicts()
+    assert [{name: entry[name] for name in before.columns} for entry in after] == before.to_dicts()
 
 
 TEXTS = {"thinking", "narration", "action_text", "reflection_text", "arguments", "result_details"}

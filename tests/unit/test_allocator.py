@@ -27,5 +27,5 @@ def test_it_is_told_before_polars_is_loaded(given: str | None, expected: str, mo
     monkeypatch.delenv(NAME, raising=False)
     if given is not None:
         monkeypatch.setenv(NAME, given)
-    said = subprocess.run([sys.executable, "-c", SAY], capture_output=True, text=True, check=True)
-    assert said.stdout.splitlines() == [expected]
+    ended = subprocess.run([sys.executable, "-c", SAY], capture_output=True, text=True, check=True)
+    assert ended.stdout.splitlines() == [expected]

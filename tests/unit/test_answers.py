@@ -74,18 +74,18 @@ def test_a_failure_says_where() -> None:
 def test_a_code_fence_around_the_whole_answer_is_taken_off_and_recorded(fence: str) -> None:
     reading = read_reply("complete", fence.replace("{}", json.dumps(A)), StageA, "t", RULES)
     assert reading.answer is not None
-    assert [one.rule_id for one in reading.repairs] == ["code_fence"]
+    assert [repair.rule_id for repair in reading.repairs] == ["code_fence"]
 
 
 def test_format_is_normalized_without_touching_names_that_are_right() -> None:
     """`subtype` is another name of B1's anomaly_type_l2, and a field of A's triggers."""
     reading = read_reply("complete", json.dumps(A | {"route_label": "Structured Annotation"}), StageA, "t", RULES)
     assert reading.answer == StageA.model_validate(A)
-    assert [(one.rule_id, one.field) for one in reading.repairs] == [("label_format", "route_label")]
+    assert [(repair.rule_id, repair.field) for repair in reading.repairs] == [("label_format", "route_label")]
     other = {("subtype" if name == "anomaly_type_l2" else name): value for name, value in B1.items()}
     named = read_reply("complete", json.dumps(other), StageB1, "t", RULES)
     assert named.answer == StageB1.model_validate(B1)
-    assert [one.rule_id for one in named.repairs] == ["field_name"]
+    assert [repair.rule_id for repair in named.repairs] == ["field_name"]
 
 
 def test_half_an_emoji_is_kept_as_its_six_characters() -> None:

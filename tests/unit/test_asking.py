@@ -17,10 +17,11 @@ from openclawbench.judge.protocol import Question
 from openclawbench.judge.retry import CircuitBreaker, RetryPolicy
 from openclawbench.judge.settings import AskingSettings
 from openclawbench.judge.transport.chat_request import chat_request, corrective, messages_of
+from openclawbench.judge.transport.completion import parse_completion
 from openclawbench.judge.transport.endpoint import Endpoint, printable_url
 from openclawbench.judge.transport.protocol import RejectedRequest, TransientError
 from openclawbench.judge.transport.request_options import RequestOptions
-from openclawbench.judge.transport.responses import checked, message_in, parsed, retry_after
+from openclawbench.judge.transport.responses import check_response, message_in, retry_after
 from openclawbench.rules.asking import AskingRules
 from openclawbench.rules.prices import Price, PriceRules
 from openclawbench.rules.request import RequestRules
@@ -62,12 +63,12 @@ def test_the_key_of_a_request_is_the_same_for_ever() -> None:
     """Answers that were paid for are found under it: when this fails, a change has made every ledger worthless."""
     fixed = RequestRules(version="1", temperature=0.0, seed=1, max_output_tokens=100)
     message = {"role": "user", "content": "ä"}
-    found = chat_request("m", fixed, [message], "s", SCHEMA, "p")
-    assert found.former_key.hex() == "524b0bf331369758715de2ca35046d8ed7481f5531bbf9030f7bf1853cf4f9da"
+    request = chat_request("m", fixed, [message], "s", SCHEMA, "p")
+    assert request.former_key.hex() == "524b0bf331369758715de2ca35046d8ed7481f5531bbf9030f7bf1853cf4f9da"
     usual = chat_request("m", fixed.model_copy(update={"max_output_tokens": 8192}), [message], "s", SCHEMA, "p")
     assert usual.key.hex() == "70a95c67220aac1c5eeb18a9ae12d5753ab88c318bdc72d984e6eb479350a7da"
-    assert usual.key == usual.former_key == found.key, "the limit of the answer is no part of what is asked"
-    assert found.in_round(0) == found and found.in_round(1).key not in (found.key, found.in_round(2).key)
+    assert usual.key == usual.former_key == request.key, "the limit of the answer is no part of what is asked"
+    assert request.in_round(0) == request and request.in_round(1).key not in (request.key, request.in_round(2).key)
 
 
 def test_instructions_come_first_then_the_material_then_earlier_answers() -> None:
@@ -76,7 +77,7 @@ def test_instructions_come_first_then_the_material_then_earlier_answers() -> Non
     assert system == {"role": "system", "content": "Judge."}
     assert user["content"].index("BEGIN PACKET") < user["content"].index("BEGIN PREVIOUS")
     again = corrective([system, user], None, "It was cut off.", "Once more.")
-    assert [one["role"] for one in again] == ["system", "user"] and "BEGIN FORMER" not in again[1]["content"]
+    assert [entry["role"] for entry in again] == ["system", "user"] and "BEGIN FORMER" not in again[1]["content"]
     assert again[1]["content"].startswith(user["content"])
     assert "BEGIN FORMER" in corrective([system, user], "{", "no JSON", "Once more.")[1]["content"]
 
@@ -88,7 +89,7 @@ def test_what_is_shared_comes_first_then_what_a_stage_says_then_the_material() -
         )
         for stage, previous in (("a", None), ("b1", '{"a":{"trajectory_id":"t","evidence_steps":[]}}'))
     ]
-    first, second = ([one["content"] for one in messages_of(question)] for question in questions)
+    first, second = ([message["content"] for message in messages_of(question)] for question in questions)
     assert (first[0], second[0]) == ("All.\nStage a.", "All.\nStage b1.")
     assert second[1].startswith(first[1]) and "PREVIOUS" in second[1]
     assert '"trajectory_id":"t-1"' in first[1] and '"t"' not in second[1]
@@ -153,10 +154,10 @@ def completion(**message: Any) -> bytes:
     ],
 )
 def test_how_an_answer_ended(body: bytes, finish: str, text: str) -> None:
-    found = checked(200, {}, body, RULES).parsed
-    assert found is not None and (found.finish, found.text) == (finish, text)
-    assert found == parsed(body)
-    assert found.usage.model_dump() == {"prompt_tokens": 10, "completion_tokens": 5, "cached_tokens": 4}
+    parsed = check_response(200, {}, body, RULES).parsed
+    assert parsed is not None and (parsed.finish, parsed.text) == (finish, text)
+    assert parsed == parse_completion(body)
+    assert parsed.usage.model_dump() == {"prompt_tokens": 10, "completion_tokens": 5, "cached_tokens": 4}
 
 
 @pytest.mark.parametrize(
@@ -164,26 +165,26 @@ def test_how_an_answer_ended(body: bytes, finish: str, text: str) -> None:
 )
 def test_a_200_without_a_whole_answer_may_pass_and_may_be_paid(body: bytes) -> None:
     with pytest.raises(TransientError, match="broken_body") as raised:
-        checked(200, {}, body, RULES)
+        check_response(200, {}, body, RULES)
     assert raised.value.may_be_paid
 
 
 @pytest.mark.parametrize("status", [408, 409, 429, 500, 502, 503, 529])
 def test_what_is_tried_again(status: int) -> None:
     with pytest.raises(TransientError, match=f"status_{status}"):
-        checked(status, {}, b"", RULES)
+        check_response(status, {}, b"", RULES)
 
 
 @pytest.mark.parametrize("status", [301, 400, 401, 402, 403, 404, 413, 422])
 def test_what_is_not(status: int) -> None:
     with pytest.raises(RejectedRequest):
-        checked(status, {}, b"", RULES)
+        check_response(status, {}, b"", RULES)
 
 
 def test_an_empty_account_is_no_passing_429() -> None:
     body = b'{"error": {"message": "You exceeded your current quota", "code": "insufficient_quota"}}'
     with pytest.raises(RejectedRequest, match="insufficient_quota"):
-        checked(429, {"retry-after": "1"}, body, RULES)
+        check_response(429, {"retry-after": "1"}, body, RULES)
 
 
 def test_retry_after_in_seconds_milliseconds_and_as_a_date() -> None:
@@ -217,7 +218,7 @@ def test_no_minute_holds_more_than_was_stated_however_requests_come(per_minute: 
         if chance.random() < 2 / per_minute:
             now += chance.random() * 20.0
     sent.sort()
-    most = max(sum(1 for other in sent[i : i + per_minute + 2] if other < one + 60.0) for i, one in enumerate(sent))
+    most = max(sum(1 for other in sent[i : i + per_minute + 2] if other < entry + 60.0) for i, entry in enumerate(sent))
     assert per_minute * 0.7 < most <= per_minute
 
 
@@ -302,7 +303,7 @@ def test_prices_are_found_by_the_longest_name_and_cached_tokens_are_cheaper() ->
     prices = PriceRules.load()
     assert prices.of("gpt-4o-mini-2024-07-18") == Price(0.15, 0.075, 0.6)
     assert prices.of("unheard-of") is None
-    assert all(re.search(r"\b20\d\d\b", one.source) for one in prices.price), "a price without its date"
+    assert all(re.search(r"\b20\d\d\b", entry.source) for entry in prices.price), "a price without its date"
     assert Price(1.0, 0.5, 2.0).of(1_000_000, 400_000, 500_000) == pytest.approx(0.6 + 0.2 + 1.0)
 
 
@@ -339,10 +340,10 @@ def attempts_until(failures: list[TransientError], **rules: Any) -> tuple[Any, l
 
 def test_failures_are_waited_out_with_jitter_and_retry_after_is_honoured() -> None:
     random.seed(3)
-    found, naps = attempts_until(
+    result, naps = attempts_until(
         [TransientError("status_503"), TransientError("timeout"), TransientError("status_429", False, 20.0)]
     )
-    assert found == "answer" and len(naps) == 3
+    assert result == "answer" and len(naps) == 3
     assert naps[0] <= RULES.retry.first_wait_s and naps[1] <= 2 * RULES.retry.first_wait_s
     assert 20.0 <= naps[2] <= 20.0 + RULES.retry.longest_wait_s
 
@@ -378,16 +379,16 @@ def test_who_asks_comes_from_the_environment_and_is_never_printed() -> None:
         "OPENAI_PROJECT_ID": "proj",
         "OPENAI_CUSTOM_HEADERS": "X-One: 1\nX-Two: 2:3",
     }
-    found = Endpoint.from_environment(None, RULES, environment)
-    assert found.base_url == "https://judge.invalid/v1"
-    assert found.headers() == {
+    endpoint = Endpoint.from_environment(None, RULES, environment)
+    assert endpoint.base_url == "https://judge.invalid/v1"
+    assert endpoint.headers() == {
         "Authorization": "Bearer sk-1",
         "OpenAI-Organization": "org",
         "OpenAI-Project": "proj",
         "X-One": "1",
         "X-Two": "2:3",
     }
-    assert "sk-1" not in repr(found) and found.secrets(RULES).shown(b"Bearer sk-1") == b"Bearer [key]"
+    assert "sk-1" not in repr(endpoint) and endpoint.secrets(RULES).shown(b"Bearer sk-1") == b"Bearer [key]"
     assert Endpoint.from_environment("http://localhost:1", RULES, environment).base_url == "http://localhost:1"
     assert Endpoint.from_environment(None, RULES, {"OPENAI_API_KEY": "k"}).base_url == RULES.connection.default_base_url
 

@@ -12,7 +12,7 @@ from openclawbench.judge.language_model import ClientOptions
 from openclawbench.judge.protocol import AnswerCheck, AnswerProblem, Question
 from openclawbench.judge.settings import AskingSettings
 from openclawbench.judge.transport.protocol import HttpResponse
-from openclawbench.judge.transport.responses import checked
+from openclawbench.judge.transport.responses import check_response
 from openclawbench.rules.asking import AskingRules
 from openclawbench.workspace.judges import make_asking
 
@@ -33,7 +33,7 @@ class AtOnce:
     async def send(self, body: bytes) -> HttpResponse:
         """The answer."""
         self.look()
-        return checked(200, {}, BODY, AskingRules.load())
+        return check_response(200, {}, BODY, AskingRules.load())
 
 
 def asking(look: Callable[[], None]) -> ClientOptions:

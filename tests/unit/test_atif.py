@@ -35,7 +35,10 @@ def call(call_id: str, name: str = "f", arguments: Any = None) -> dict[str, Any]
 
 def seen(*results: Any) -> dict[str, Any]:
     """An observation of (call id, content) pairs or of whole results."""
-    made = [one if isinstance(one, dict) else {"source_call_id": one[0], "content": one[1]} for one in results]
+    made = [
+        result if isinstance(result, dict) else {"source_call_id": result[0], "content": result[1]}
+        for result in results
+    ]
     return {"results": made}
 
 
@@ -151,15 +154,15 @@ def test_a_turn_with_calls_and_their_results() -> None:
     ],
 )
 def test_pairing(ids: list[str], results: list[Any], expected: list[tuple[Any, bool]]) -> None:
-    session = parse_steps(agent("m", tool_calls=[call(one) for one in ids], observation=seen(*results)))
+    session = parse_steps(agent("m", tool_calls=[call(row_id) for row_id in ids], observation=seen(*results)))
     assert shape(session, "reflection_text", "order_ambiguous") == expected
     assert [step["orphan"] for step in session.steps] == [index >= len(ids) for index in range(len(session.steps))]
 
 
 def test_an_observation_of_an_action_that_is_no_call() -> None:
     session = parse_steps(agent("run: ls", observation=seen((None, "files"))))
-    told = shape(session, "action_kind", "action_text", "reflection_text", "orphan")
-    assert told == [("reply", "run: ls", None, False), ("tool_call", None, "files", True)]
+    shapes = shape(session, "action_kind", "action_text", "reflection_text", "orphan")
+    assert shapes == [("reply", "run: ls", None, False), ("tool_call", None, "files", True)]
 
 
 def test_results_in_steps_of_their_own_are_no_replies() -> None:
@@ -167,8 +170,8 @@ def test_results_in_steps_of_their_own_are_no_replies() -> None:
 
     def result(text: str, call_id: str | None, **extra: Any) -> dict[str, Any]:
         known = {"openclaw_role": "toolResult", "tool_call_id": call_id, **extra}
-        one = {"source_call_id": None, "content": text, "extra": {"isError": False}}
-        return agent(text, observation=seen(one), llm_call_count=0, extra=known)
+        entry = {"source_call_id": None, "content": text, "extra": {"isError": False}}
+        return agent(text, observation=seen(entry), llm_call_count=0, extra=known)
 
     session = parse_steps(
         {"source": "user", "message": "go"},
@@ -182,8 +185,8 @@ def test_results_in_steps_of_their_own_are_no_replies() -> None:
         result("A", "a", exec_exit_code=1, exec_status="failed", exec_duration_ms=5),
         agent("done", llm_call_count=1, extra={"stop_reason": "stop"}),
     )
-    told = shape(session, "tool_name_raw", "reflection_text", "result_is_error", "followed", "message_index")
-    assert told == [("exec", "A", False, True, 1), ("read", "B", False, True, 1), (None, None, None, False, 2)]
+    shapes = shape(session, "tool_name_raw", "reflection_text", "result_is_error", "followed", "message_index")
+    assert shapes == [("exec", "A", False, True, 1), ("read", "B", False, True, 1), (None, None, None, False, 2)]
     details = json.loads(session.steps[0]["result_details"])
     assert details == {"isError": False, "exitCode": 1, "status": "failed", "durationMs": 5}
     assert [raw["part"] for raw in session.steps[0]["raw"]] == ["call", "result"]
@@ -258,14 +261,14 @@ def test_content_parts() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"), [(b'{ "x" : 1.0 }', 'f { "x" : 1.0 }'), (b'"text"', 'f "text"'), (b"null", "f")]
+    ("arguments", "arguments_text"), [(b'{ "x" : 1.0 }', 'f { "x" : 1.0 }'), (b'"text"', 'f "text"'), (b"null", "f")]
 )
-def test_arguments_as_written(arguments: bytes, told: str) -> None:
+def test_arguments_as_written(arguments: bytes, arguments_text: str) -> None:
     content = (
         b'{"schema_version":"ATIF-v1.2","steps":[{"source":"agent","message":"","tool_calls":[{"tool_call_id":"a",'
     )
     step = parse(content + b'"function_name":"f","arguments":' + arguments + b"}]}]}").steps[0]
-    assert step["action_text"] == told
+    assert step["action_text"] == arguments_text
     assert step["arguments"] == (arguments.decode() if arguments != b"null" else None)
 
 
@@ -304,20 +307,22 @@ def test_unknown_sources_and_odd_shapes_are_kept_count_of() -> None:
 # ---- places and damage -----------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("indent", [None, 2])
 def test_a_pointer_names_the_bytes_of_its_step(indent: int | None) -> None:
-    told = document({"source": "user", "message": '{[" é'}, agent("x", tool_calls=[call("a"), call("b")]), agent("y"))
-    content = b"\xef\xbb\xbf" + json.dumps(told, indent=indent, ensure_ascii=False).encode()
+    actual_document = document(
+        {"source": "user", "message": '{[" é'}, agent("x", tool_calls=[call("a"), call("b")]), agent("y")
+    )
+    content = b"\xef\xbb\xbf" + json.dumps(actual_document, indent=indent, ensure_ascii=False).encode()
     session = parse(content)
-    found = [[content[raw["offset"] : raw["offset"] + raw["length"]] for raw in step["raw"]] for step in session.steps]
-    assert [json.loads(one[0])["step_id"] for one in found] == [2, 2, 3]
+    result = [[content[raw["offset"] : raw["offset"] + raw["length"]] for raw in step["raw"]] for step in session.steps]
+    assert [json.loads(entry[0])["step_id"] for entry in result] == [2, 2, 3]
     for step in session.steps:
         assert content[: step["raw"][0]["offset"]].count(b"\n") + 1 == step["raw"][0]["line"]
 
 
 def test_layout_is_no_difference_between_copies_and_a_shorter_one_is_a_prefix() -> None:
-    told = document(agent("a", tool_calls=[call("a", "f", {"x": [1, 2]})]), agent("b"))
-    compact, pretty = parse(json.dumps(told).encode()), parse(json.dumps(told, indent=4).encode())
+    actual_document = document(agent("a", tool_calls=[call("a", "f", {"x": [1, 2]})]), agent("b"))
+    compact, pretty = parse(json.dumps(actual_document).encode()), parse(json.dumps(actual_document, indent=4).encode())
     assert compact.record_digests == pretty.record_digests
-    assert parse_steps(*told["steps"][:1]).record_digests == compact.record_digests[:1]
+    assert parse_steps(*actual_document["steps"][:1]).record_digests == compact.record_digests[:1]
 
 
 def test_lone_surrogates_and_invalid_bytes_are_written_out_and_named() -> None:
@@ -341,8 +346,10 @@ def test_a_document_that_cannot_be_read_is_refused() -> None:
 @pytest.mark.parametrize("seed", range(200))
 def test_damage_is_a_refusal_or_a_session_never_an_exception(seed: int) -> None:
     random = Random(seed)
-    told = document(agent("x", tool_calls=[call("a", "f", {"x": [1]})], observation=seen(("a", "A"))), agent("y"))
-    content = bytearray(json.dumps(told, indent=random.choice([None, 1])).encode())
+    actual_document = document(
+        agent("x", tool_calls=[call("a", "f", {"x": [1]})], observation=seen(("a", "A"))), agent("y")
+    )
+    content = bytearray(json.dumps(actual_document, indent=random.choice([None, 1])).encode())
     for _ in range(random.randint(1, 3)):
         at = random.randrange(len(content))
         content[at : at + random.choice([0, 0, 1, 9])] = random.choice(DAMAGE)

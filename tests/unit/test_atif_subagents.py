@@ -34,28 +34,28 @@ def read(tmp_path: Path, files: dict[str, Any], indent: int | None = 1) -> Norma
         path = tmp_path / "raw" / "m" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(value, indent=indent, ensure_ascii=False), encoding="utf-8")
-    intake, found = normalized_folder(tmp_path / "raw", tmp_path / "data")
-    check_accounting(found, sum(len(entries) for entries in intake.entries.values()))
-    return found
+    intake, result = normalized_folder(tmp_path / "raw", tmp_path / "data")
+    check_accounting(result, sum(len(entries) for entries in intake.entries.values()))
+    return result
 
 
-def parents(found: Normalized) -> dict[str, str | None]:
+def parents(normalized: Normalized) -> dict[str, str | None]:
     """Session id -> session id of the parent."""
-    names = {row["trajectory_id"]: row["session_id"] for row in found.trajectories}
-    return {row["session_id"]: names.get(row["parent_trajectory_id"]) for row in found.trajectories}
+    names = {row["trajectory_id"]: row["session_id"] for row in normalized.trajectories}
+    return {row["session_id"]: names.get(row["parent_trajectory_id"]) for row in normalized.trajectories}
 
 
 def test_what_a_document_holds_are_trajectories_with_a_parent(tmp_path: Path) -> None:
     inner = document("two", subagent_trajectories=[document("three")])
     top = document("top", subagent_trajectories=[document("one"), inner])
     for indent in (None, 1):
-        found = read(tmp_path / str(indent), {"a.json": top}, indent)
-        assert parents(found) == {"top": None, "one": "top", "two": "top", "three": "two"}
-        (outcome,) = [row for row in found.files if row["member"] is None]
+        normalized = read(tmp_path / str(indent), {"a.json": top}, indent)
+        assert parents(normalized) == {"top": None, "one": "top", "two": "top", "three": "two"}
+        (outcome,) = [row for row in normalized.files if row["member"] is None]
         assert {"name": "subagent_trajectory", "count": 2} in outcome["record_counts"]
         content = (tmp_path / str(indent) / "raw" / "m" / "a.json").read_bytes()
-        for row in found.trajectories:
-            (step,) = found.steps_of(row)
+        for row in normalized.trajectories:
+            (step,) = normalized.steps_of(row)
             (raw,) = step["raw"]
             begin = row["source_base_offset"] + raw["offset"]
             assert json.loads(content[begin : begin + raw["length"]])["message"] == step["action_text"]
@@ -65,18 +65,18 @@ def test_what_a_document_holds_are_trajectories_with_a_parent(tmp_path: Path) ->
 def test_documents_without_ids_are_linked_too(tmp_path: Path) -> None:
     inner = {key: value for key, value in document("one").items() if key != "session_id"}
     top = {key: value for key, value in document("top").items() if key != "session_id"}
-    found = read(tmp_path, {"a.json": top | {"subagent_trajectories": [inner]}})
-    ids = {row["source_member"]: row for row in found.trajectories}
+    normalized = read(tmp_path, {"a.json": top | {"subagent_trajectories": [inner]}})
+    ids = {row["source_member"]: row for row in normalized.trajectories}
     assert ids["subagent1"]["parent_trajectory_id"] == ids[None]["trajectory_id"]
 
 
 def test_what_does_not_say_of_which_format_it_is_needs_a_person(tmp_path: Path) -> None:
     inner = {key: value for key, value in document("one").items() if key != "schema_version"}
-    found = read(tmp_path, {"a.json": document("top", subagent_trajectories=[inner, None])})
-    assert parents(found) == {"top": None}
-    told = [row for row in found.files if row["disposition"] == "quarantined"]
-    assert [row["member"] for row in told] == ["subagent1", "subagent2"]
-    assert "schema_version" in told[0]["message"]
+    normalized = read(tmp_path, {"a.json": document("top", subagent_trajectories=[inner, None])})
+    assert parents(normalized) == {"top": None}
+    rows = [row for row in normalized.files if row["disposition"] == "quarantined"]
+    assert [row["member"] for row in rows] == ["subagent1", "subagent2"]
+    assert "schema_version" in rows[0]["message"]
 
 
 def test_a_file_that_a_result_names_has_that_parent(tmp_path: Path) -> None:
@@ -94,20 +94,20 @@ def test_a_file_that_a_result_names_has_that_parent(tmp_path: Path) -> None:
 
 
 def test_a_file_that_two_name_has_no_parent_and_a_circle_is_told(tmp_path: Path) -> None:
-    found = read(
+    normalized = read(
         tmp_path / "a", {"p.json": naming("p", "c.json"), "q.json": naming("q", "c.json"), "c.json": document("c")}
     )
-    assert parents(found) == {"p": None, "q": None, "c": None}
-    found = read(tmp_path / "b", {"p.json": naming("p", "q.json"), "q.json": naming("q", "p.json")})
-    assert parents(found) == {"p": None, "q": None}
-    assert [one["name"] for row in found.files for one in row["warnings"]] == ["circular_parent"] * 2
+    assert parents(normalized) == {"p": None, "q": None, "c": None}
+    normalized = read(tmp_path / "b", {"p.json": naming("p", "q.json"), "q.json": naming("q", "p.json")})
+    assert parents(normalized) == {"p": None, "q": None}
+    assert [warning["name"] for row in normalized.files for warning in row["warnings"]] == ["circular_parent"] * 2
 
 
 def test_what_lies_too_deep_needs_a_person(tmp_path: Path) -> None:
     made = document("s0")
     for number in range(1, 40):
         made = document(f"s{number}", subagent_trajectories=[made])
-    found = read(tmp_path, {"a.json": made})
-    assert len(found.trajectories) == 17
-    (told,) = [row for row in found.files if row["disposition"] == "quarantined"]
-    assert "16 levels inside others" in told["message"]
+    normalized = read(tmp_path, {"a.json": made})
+    assert len(normalized.trajectories) == 17
+    (reported,) = [row for row in normalized.files if row["disposition"] == "quarantined"]
+    assert "16 levels inside others" in reported["message"]

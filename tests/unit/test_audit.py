@@ -103,8 +103,8 @@ def taken(
     """What importing a sheet comes to."""
     path = folder / "sheet"
     path.write_bytes(content)
-    _, found = read_sheet(path, ["row"])
-    return check(EVENTS, found, {rows[0].sample: {row.row: row for row in rows}}, signed, "digest", RULES)
+    _, result = read_sheet(path, ["row"])
+    return check(EVENTS, result, {rows[0].sample: {row.row: row for row in rows}}, signed, "digest", RULES)
 
 
 def say_yes(row: dict[str, str], _number: int = 0) -> None:
@@ -121,10 +121,10 @@ def test_an_allocation_fits_and_leaves_no_stratum_out(available: dict[str, int],
         with pytest.raises(UsageError, match="each must be there"):
             allocate(available, wanted, least)
         return
-    found = allocate(available, wanted, least)
-    assert set(found) == occurring
-    assert sum(found.values()) == min(wanted, sum(available.values()))
-    assert all(1 <= number <= available[name] for name, number in found.items())
+    result = allocate(available, wanted, least)
+    assert set(result) == occurring
+    assert sum(result.values()) == min(wanted, sum(available.values()))
+    assert all(1 <= number <= available[name] for name, number in result.items())
 
 
 def test_rare_strata_get_the_least_and_the_rest_is_proportional() -> None:
@@ -185,9 +185,9 @@ STYLES: dict[str, dict[str, Any]] = {
 def test_a_sheet_comes_back_whole_from_any_editor(style: str, coding: str, tmp_path: Path) -> None:
     rows = drawn(60)
     content = filled(as_csv(rows, ANSWERS, CELLS), say_yes, **STYLES[style]).decode().encode(coding)
-    found = taken(content, rows, tmp_path)
-    assert (len(found.reviews), found.faults, found.not_reviewed) == (60, [], 0)
-    assert {one.event_type for one in found.reviews} == {"read", "communication"}
+    imported = taken(content, rows, tmp_path)
+    assert (len(imported.reviews), imported.faults, imported.not_reviewed) == (60, [], 0)
+    assert {entry.event_type for entry in imported.reviews} == {"read", "communication"}
 
 
 def test_the_jsonl_sheet_has_whole_texts_and_comes_back(tmp_path: Path) -> None:
@@ -211,8 +211,8 @@ def test_a_broken_sheet_is_refused_with_its_line(tmp_path: Path) -> None:
         content.split(b"\r\n", 1)[0] + b'\r\n"open': r":2: the quote that opens the cell is_supported \(column 1\)",
         b'"open,row\n1,2\n': r":1: the quote that opens the cell column 1 is not closed; lines 1 to 2 are not read",
     }
-    for broken, said in cases.items():
-        with pytest.raises(UnreadableInput, match=said):
+    for broken, case in cases.items():
+        with pytest.raises(UnreadableInput, match=case):
             taken(broken, drawn(5), tmp_path)
     with pytest.raises(UnreadableInput, match="cannot read the sheet"):
         read_sheet(tmp_path / "nowhere.csv", [])
@@ -226,12 +226,12 @@ def test_a_broken_line_of_a_jsonl_sheet_costs_its_row_alone(tmp_path: Path) -> N
     lines = as_jsonl(rows, ANSWERS).replace(b'"is_supported": null', b'"is_supported": "yes"').splitlines()
     lines[2], lines[4] = lines[2][:-9], b"[1]"
     lines[5] = lines[5].replace(b'"error_type": null, ', b"")
-    found = taken(b"\n".join(lines), rows, tmp_path)
-    assert len(found.reviews) == 5
-    named = [(fault.line, fault.reason) for fault in found.faults if fault.line is not None]
+    imported = taken(b"\n".join(lines), rows, tmp_path)
+    assert len(imported.reviews) == 5
+    named = [(fault.line, fault.reason) for fault in imported.faults if fault.line is not None]
     assert named == [(3, "broken_row"), (5, "broken_row"), (6, "no_column")]
-    assert found.faults[0].message.startswith("is not valid JSON: ")
-    assert (found.rows, found.at_fault, found.missing) == (8, 3, 2)
+    assert imported.faults[0].message.startswith("is not valid JSON: ")
+    assert (imported.rows, imported.at_fault, imported.missing) == (8, 3, 2)
 
 
 @pytest.mark.parametrize("style", [{"quoting": csv.QUOTE_ALL}, {"quoting": csv.QUOTE_MINIMAL, "ends": "\n"}])
@@ -245,16 +245,16 @@ def test_an_open_quote_costs_the_rows_from_there_on_and_each_is_named(style: dic
     content = filled(as_csv(rows, ANSWERS, CELLS), fill, **style).replace(b'"""OPEN', b'"OPEN')
     assert content.count(b"OPEN") == 1
     content = content.replace(b'OPEN, he said"', b"OPEN, he said")
-    found = taken(content, rows, tmp_path)
-    assert [one.row for one in found.reviews] == [row.row for row in rows[:40]]
-    broken, *missing = found.faults
+    imported = taken(content, rows, tmp_path)
+    assert [entry.row for entry in imported.reviews] == [row.row for row in rows[:40]]
+    broken, *missing = imported.faults
     lines = len(io.StringIO(content.decode(), newline="").readlines())
     assert broken.line == len(io.StringIO(content.split(b"OPEN")[0].decode(), newline="").readlines())
     assert (broken.reason, broken.spreadsheet_row) == ("broken_row", 42)
     assert f"review_comment (column 3) is not closed; lines {broken.line} to {lines} are not read" in broken.message
-    assert [one.row for one in missing] == [row.row for row in rows[40:]]
+    assert [item.row for item in missing] == [row.row for row in rows[40:]]
     assert missing[0].message.endswith(f"is not in the sheet; the sheet is not read from line {broken.line} on")
-    assert found.rows == len(found.reviews) + found.not_reviewed + found.at_fault
+    assert imported.rows == len(imported.reviews) + imported.not_reviewed + imported.at_fault
 
 
 def test_a_quote_within_a_plain_cell_is_a_sign_like_any_other(tmp_path: Path) -> None:
@@ -270,10 +270,10 @@ def test_a_row_with_more_cells_than_columns_is_broken_alone(tmp_path: Path) -> N
     content = filled(
         as_csv(rows, ANSWERS, CELLS), lambda row, _: row.update(is_supported="yes", review_comment="COMMENT")
     )
-    found = taken(content.replace(b"COMMENT", b"no, not so", 1), rows, tmp_path)
-    assert len(found.reviews) == 4
-    assert [(one.reason, one.spreadsheet_row) for one in found.faults if one.line] == [("broken_row", 2)]
-    assert "cells for" in found.faults[0].message
+    imported = taken(content.replace(b"COMMENT", b"no, not so", 1), rows, tmp_path)
+    assert len(imported.reviews) == 4
+    assert [(fault.reason, fault.spreadsheet_row) for fault in imported.faults if fault.line] == [("broken_row", 2)]
+    assert "cells for" in imported.faults[0].message
 
 
 def test_a_column_or_an_answer_that_is_there_twice_is_not_read(tmp_path: Path) -> None:
@@ -299,8 +299,8 @@ def test_a_row_of_an_unknown_sample_is_at_fault_and_not_missing_too(tmp_path: Pa
         row["is_supported"] = "yes"
         row["sample"] = "s-nowhere" if number == 2 else row["sample"]
 
-    found = taken(filled(as_csv(rows, ANSWERS, CELLS), spoil), rows, tmp_path)
-    assert (len(found.reviews), found.at_fault, found.missing) == (4, 1, 0)
+    imported = taken(filled(as_csv(rows, ANSWERS, CELLS), spoil), rows, tmp_path)
+    assert (len(imported.reviews), imported.at_fault, imported.missing) == (4, 1, 0)
 
 
 @given(st.text(alphabet='a,"\n\r', max_size=12))
@@ -310,31 +310,31 @@ def test_a_quote_is_open_where_the_library_refuses_the_text(text: str) -> None:
         refused = not list(csv.reader(lines, strict=True)) and False
     except csv.Error:
         refused = True
-    found = open_quote(text, ",")
-    assert (found is not None) == refused
-    assert found is None or '"' in lines[found.line]
+    quote = open_quote(text, ",")
+    assert (quote is not None) == refused
+    assert quote is None or '"' in lines[quote.line]
 
 
 def test_the_rows_of_a_sheet_add_up_and_missing_ones_stand_apart(tmp_path: Path) -> None:
     rows = drawn(10)
-    said = ["yes", "perhaps", "", "yes", "no", "yes", "yes"]
+    texts = ["yes", "perhaps", "", "yes", "no", "yes", "yes"]
     content = as_csv(rows[:7], ANSWERS, CELLS)
-    found = taken(filled(content, lambda row, number: row.update(is_supported=said[number])), rows, tmp_path)
-    assert (found.rows, len(found.reviews), found.not_reviewed) == (7, 4, 1)
-    assert (found.at_fault, found.missing, len(found.faults)) == (2, 3, 5)
+    imported = taken(filled(content, lambda row, number: row.update(is_supported=texts[number])), rows, tmp_path)
+    assert (imported.rows, len(imported.reviews), imported.not_reviewed) == (7, 4, 1)
+    assert (imported.at_fault, imported.missing, len(imported.faults)) == (2, 3, 5)
 
 
 def test_a_sheet_may_be_cut_down_to_its_rows_and_their_verdicts(tmp_path: Path) -> None:
     rows = drawn(6)
     few = ["row", "is_supported", "error_type", "review_comment"]
     content = filled(as_csv(rows, ANSWERS, CELLS), say_yes, columns=few, extrasaction="ignore")
-    found = taken(content, rows, tmp_path)
-    assert ([one.row for one in found.reviews], found.faults) == ([row.row for row in rows], [])
-    assert {one.sample for one in found.reviews} == {rows[0].sample}
+    imported = taken(content, rows, tmp_path)
+    assert ([entry.row for entry in imported.reviews], imported.faults) == ([row.row for row in rows], [])
+    assert {entry.sample for entry in imported.reviews} == {rows[0].sample}
     path = tmp_path / "sheet"
     both = {name: {row.row: row for row in rows} for name in (rows[0].sample, "s-other")}
-    told = check(EVENTS, read_sheet(path, ["row"])[1], both, SIGNED, "digest", RULES)
-    assert ({fault.reason for fault in told.faults}, told.at_fault) == ({"no_sample"}, 6)
+    reported = check(EVENTS, read_sheet(path, ["row"])[1], both, SIGNED, "digest", RULES)
+    assert ({fault.reason for fault in reported.faults}, reported.at_fault) == ({"no_sample"}, 6)
     with pytest.raises(UnreadableInput, match=r":1: no column row\. Keep this column"):
         taken(content.replace(b"row,", b"line,", 1), rows, tmp_path)
 
@@ -361,17 +361,17 @@ def test_every_kind_of_bad_row_is_named_and_the_good_ones_are_kept(tmp_path: Pat
         {"error_type": "ambiguous"},
     ]
     content = filled(as_csv(rows, ANSWERS, CELLS), lambda row, number: row.update(changes[number]))
-    found = taken(content, rows, tmp_path)
-    assert [one.is_supported for one in found.reviews] == [True, False]
-    assert (found.reviews[1].error_type, found.reviews[1].review_comment) == ("wrong_category", "=it writes")
-    assert found.not_reviewed == 1
-    assert Counter(fault.reason for fault in found.faults) == {
+    imported = taken(content, rows, tmp_path)
+    assert [entry.is_supported for entry in imported.reviews] == [True, False]
+    assert (imported.reviews[1].error_type, imported.reviews[1].review_comment) == ("wrong_category", "=it writes")
+    assert imported.not_reviewed == 1
+    assert Counter(fault.reason for fault in imported.faults) == {
         "wrong_verdict": 2, "wrong_error_type": 3, "edited_evidence": 1, "unknown_row": 1, "unknown_sample": 1,
         "no_date": 1, "missing_row": 1,
     }  # fmt: skip
     lines = content.decode().split("\r\n")
-    assert all(fault.line is None or 1 < fault.line <= len(lines) + 60 for fault in found.faults)
-    edited = next(fault for fault in found.faults if fault.reason == "edited_evidence")
+    assert all(fault.line is None or 1 < fault.line <= len(lines) + 60 for fault in imported.faults)
+    edited = next(fault for fault in imported.faults if fault.reason == "edited_evidence")
     assert edited.message.startswith("event_type is not what was sampled")
     assert "fill in only is_supported … reviewed_at" in edited.message
 
@@ -395,9 +395,9 @@ def test_rows_twice_in_a_sheet_count_neither_time(tmp_path: Path) -> None:
     rows = drawn(3)
     content = filled(as_csv(rows, ANSWERS, CELLS), say_yes)
     doubled = content + content.split(b"\r\n", 1)[1]
-    found = taken(doubled, rows, tmp_path)
-    assert (found.reviews, {fault.reason for fault in found.faults}) == ([], {"duplicate_row"})
-    assert found.rows == len(found.faults) == 6
+    imported = taken(doubled, rows, tmp_path)
+    assert (imported.reviews, {fault.reason for fault in imported.faults}) == ([], {"duplicate_row"})
+    assert imported.rows == len(imported.faults) == 6
 
 
 def test_who_and_when_come_from_the_row_or_else_from_whoever_imports(tmp_path: Path) -> None:
@@ -406,7 +406,7 @@ def test_who_and_when_come_from_the_row_or_else_from_whoever_imports(tmp_path: P
     named = filled(
         sheet, lambda row, _: row.update(is_supported="yes", reviewer="ann", reviewed_at="2026-01-02T03:04:05Z")
     )
-    assert {(one.reviewer, one.reviewed_at) for one in taken(named, rows, tmp_path).reviews} == {
+    assert {(entry.reviewer, entry.reviewed_at) for entry in taken(named, rows, tmp_path).reviews} == {
         ("ann", "2026-01-02T03:04:05Z")
     }
     unsigned = taken(filled(sheet, say_yes), rows, tmp_path, Signature(None, None))
@@ -431,7 +431,7 @@ def test_records_are_only_ever_added_and_a_filled_sheet_is_never_written_over(tm
     first = taken(filled(sheet.read_bytes(), say_yes), rows, tmp_path).reviews
     assert add_reviews(data, EVENTS, first[:3]) == (3, 0)
     before = data.review_file("event_reviews.jsonl").read_bytes()
-    assert add_reviews(data, EVENTS, [one.model_copy(update={"sheet_sha256": "other"}) for one in first]) == (1, 0)
+    assert add_reviews(data, EVENTS, [entry.model_copy(update={"sheet_sha256": "other"}) for entry in first]) == (1, 0)
     assert add_reviews(data, EVENTS, first) == (0, 0)
     assert data.review_file("event_reviews.jsonl").read_bytes().startswith(before)
     assert reviews(data, EVENTS) == [*first[:3], first[3].model_copy(update={"sheet_sha256": "other"})]
@@ -458,18 +458,18 @@ def review(row: int, category: str, error: str | None = None, **values: Any) -> 
 
 def paper_sample(population: dict[str, int] | None = None) -> dict[str, EventSample]:
     sampled = {name: number for name, (number, _) in PAPER_T34.items()}
-    whole = EventSample(
+    event_sample = EventSample(
         sample="s", seed=1, asked=100, drawn=sampled, population=population or sampled, descriptors="d", rules={}
     )
-    return {"s": whole}
+    return {"s": event_sample}
 
 
 def test_the_papers_reviews_give_the_papers_table() -> None:
-    said = []
+    stated = []
     for category, (number, supported) in PAPER_T34.items():
         for place in range(number):
-            said.append(review(len(said), category, None if place < supported else "wrong_category"))
-    table, findings = event_audit(said, paper_sample()).sections
+            stated.append(review(len(stated), category, None if place < supported else "wrong_category"))
+    table, findings = event_audit(stated, paper_sample()).sections
     rows = {row["event_type"]: row for row in table.rows}
     for category, (number, supported) in PAPER_T34.items():
         assert (rows[category]["reviewed"], rows[category]["supported"]) == (number, supported)
@@ -482,22 +482,24 @@ def test_the_papers_reviews_give_the_papers_table() -> None:
 
 def test_ambiguous_is_ambiguous_and_every_other_unsupported_one_is_incorrect() -> None:
     errors = ["missing", "over_specific", "under_specific", "wrong_category", "ambiguous", None]
-    table, _ = event_audit([review(n, "read", one) for n, one in enumerate(errors)], paper_sample()).sections
+    table, _ = event_audit([review(n, "read", error) for n, error in enumerate(errors)], paper_sample()).sections
     row = next(row for row in table.rows if row["event_type"] == "read")
     assert (row["reviewed"], row["supported"], row["ambiguous"], row["incorrect"]) == (6, 1, 1, 4)
     assert table.facts["not_reviewed"] == 94
 
 
 def test_the_last_word_of_a_reviewer_counts_and_reviewers_stand_apart() -> None:
-    said = [review(1, "read", "missing"), review(1, "read"), review(1, "read", "ambiguous", reviewer="bob")]
-    ann, _, bob, _, _ = event_audit(said, paper_sample()).sections
+    stated_reviews = [review(1, "read", "missing"), review(1, "read"), review(1, "read", "ambiguous", reviewer="bob")]
+    ann, _, bob, _, _ = event_audit(stated_reviews, paper_sample()).sections
     assert (ann.facts["reviewer"], ann.facts["supported_share"]) == ("ann", 1)
     assert (bob.facts["reviewer"], bob.facts["supported_share"]) == ("bob", 0)
 
 
 def test_one_person_under_two_names_agrees_with_nobody() -> None:
-    said = [review(1, "read", reviewer=name) for name in ("ann", "Ann", "bob")]
-    (people,) = [one for one in event_audit(said, paper_sample()).sections if one.name.startswith("people")]
+    event_reviews = [review(1, "read", reviewer=name) for name in ("ann", "Ann", "bob")]
+    (people,) = [
+        section for section in event_audit(event_reviews, paper_sample()).sections if section.name.startswith("people")
+    ]
     assert {(row["first"], row["second"]) for row in people.rows} == {("ann", "bob"), ("Ann", "bob")}
     assert people.facts == {"reviewers": 3, "names_alike": 1}
 
@@ -505,8 +507,8 @@ def test_one_person_under_two_names_agrees_with_nobody() -> None:
 def test_blanks_around_a_name_make_no_other_reviewer(tmp_path: Path) -> None:
     rows = drawn(3)
     sheet = filled(as_csv(rows, ANSWERS, CELLS), say_yes)
-    found = taken(sheet, rows, tmp_path, Signature(" Ann  Lee ", "2026-11-21"))
-    assert {one.reviewer for one in found.reviews} == {"Ann Lee"}
+    imported = taken(sheet, rows, tmp_path, Signature(" Ann  Lee ", "2026-11-21"))
+    assert {entry.reviewer for entry in imported.reviews} == {"Ann Lee"}
 
 
 def test_the_later_day_counts_in_whatever_order_sheets_come(tmp_path: Path) -> None:
@@ -524,28 +526,30 @@ def test_the_later_day_counts_in_whatever_order_sheets_come(tmp_path: Path) -> N
 def test_agreement_of_two_reviewers_is_cohens_kappa() -> None:
     ann = [None, None, None, None, "missing", "missing", "ambiguous", "ambiguous", None]
     bob = [None, None, None, "missing", "missing", "ambiguous", "ambiguous", None]  # the last row is ann's alone
-    said = [review(row, "read", error) for row, error in enumerate(ann)]
-    said += [review(row, "read", error, reviewer="bob") for row, error in enumerate(bob)]
-    said.append(review(0, "read", "missing", reviewer="cem", sample="other"))
+    event_reviews = [review(row, "read", error) for row, error in enumerate(ann)]
+    event_reviews += [review(row, "read", error, reviewer="bob") for row, error in enumerate(bob)]
+    event_reviews.append(review(0, "read", "missing", reviewer="cem", sample="other"))
     samples = paper_sample() | {"other": paper_sample()["s"].model_copy(update={"sample": "other"})}
-    (people,) = [one for one in event_audit(said, samples).sections if one.name.startswith("people")]
-    binary, whole = people.rows
+    (people,) = [
+        section for section in event_audit(event_reviews, samples).sections if section.name.startswith("people")
+    ]
+    binary, complete = people.rows
     assert (binary["first"], binary["second"], binary["both"], binary["agree"]) == ("ann", "bob", 8, 6)
-    assert (whole["verdict"], whole["agree"], whole["agree_share"]) == ("T34", 5, 0.625)
+    assert (complete["verdict"], complete["agree"], complete["agree_share"]) == ("T34", 5, 0.625)
     assert binary["kappa"] == 0.5  # 6 of 8 agree, half of either is supported: (0.75 - 0.5) / (1 - 0.5)
     expected = (4 * 4 + 2 * 2 + 2 * 2) / 64
-    assert whole["kappa"] == round((0.625 - expected) / (1 - expected), 6)
+    assert complete["kappa"] == round((0.625 - expected) / (1 - expected), 6)
     assert people.facts == {"reviewers": 2, "names_alike": 0}
 
 
 def test_one_reviewer_agrees_with_nobody() -> None:
     sections = event_audit([review(1, "read"), review(2, "read", "missing")], paper_sample()).sections
-    assert [one.name for one in sections] == ["reviewed_1", "findings_1"]
+    assert [section.name for section in sections] == ["reviewed_1", "findings_1"]
 
 
 def test_the_share_in_the_corpus_weights_categories_by_their_steps() -> None:
-    said = [review(1, "read"), review(2, "reply", "missing")]
+    stated_reviews = [review(1, "read"), review(2, "reply", "missing")]
     population = dict.fromkeys(PAPER_T34, 0) | {"read": 90, "reply": 10}
-    table, _ = event_audit(said, paper_sample(population)).sections
+    table, _ = event_audit(stated_reviews, paper_sample(population)).sections
     assert table.facts["supported_share"] == 0.5
     assert table.facts["supported_in_the_corpus_share"] == 0.9

@@ -45,7 +45,7 @@ def turn(number: int, text: str, before_step: int | None = None) -> dict[str, An
     ],
 )  # fmt: skip
 def test_a_notice_says_what_it_is_about_and_how_that_ended(text: str, names: list[str], status: str) -> None:
-    assert [tuple(one) for one in RULES.notices(text)] == [(names, status)]
+    assert [tuple(notice) for notice in RULES.notices(text)] == [(names, status)]
 
 
 @pytest.mark.parametrize(

@@ -37,12 +37,12 @@ def normalized(intake: Intake) -> dict[type[Record], pl.DataFrame]:
         normalize(intake.read(SourceFile, shard), intake.read(RunManifestRow, shard), RULES)
         for shard in sorted(intake.entries)
     ]
-    found = {}
+    result = {}
     for position, record in enumerate(normalize.writes):
         table = pl.concat([conform(tables[position].collect(), record) for tables in shards])
         keys = ["source_model", "path", "member"] if record is FileOutcome else ["source_model", "trajectory_id"]
-        found[record] = table.sort(keys, maintain_order=True, nulls_last=True)
-    return found
+        result[record] = table.sort(keys, maintain_order=True, nulls_last=True)
+    return result
 
 
 def intake_of(raw: Path, folder: Path, shards: int) -> Intake:
@@ -66,14 +66,14 @@ def tables(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[type[
 
 def records(corpus: Path) -> list[dict[str, Any]]:
     """Every line that is JSON."""
-    found = []
+    result = []
     for path in (corpus / "raw").glob("*/*.jsonl"):
         for line in path.read_bytes().split(b"\n"):
             try:
-                found.append(json.loads(line))
+                result.append(json.loads(line))
             except ValueError:
                 continue
-    return found
+    return result
 
 
 def test_the_same_seed_makes_the_same_bytes_and_another_makes_others(corpus: Path, tmp_path: Path) -> None:
@@ -104,25 +104,25 @@ def test_six_models_run_the_same_tasks(corpus: Path) -> None:
 
 
 def test_the_outcomes_are_oracle_records(corpus: Path) -> None:
-    found = list(read_oracle(numbered_lines(corpus / "oracle" / "outcomes.jsonl"), "outcomes.jsonl"))
-    assert all(one.record is not None for one in found)
-    assert 0.9 * SESSIONS < len(found) <= SESSIONS
+    oracle_lines = list(read_oracle(numbered_lines(corpus / "oracle" / "outcomes.jsonl"), "outcomes.jsonl"))
+    assert all(oracle_line.record is not None for oracle_line in oracle_lines)
+    assert 0.9 * SESSIONS < len(oracle_lines) <= SESSIONS
 
 
 def test_the_shapes_of_real_sessions_occur(corpus: Path) -> None:
-    found = records(corpus)
-    messages = [record["message"] for record in found if record["type"] == "message"]
+    actual_records = records(corpus)
+    messages = [record["message"] for record in actual_records if record["type"] == "message"]
     results = [message for message in messages if message["role"] == "toolResult"]
     agents = [message for message in messages if message["role"] == "assistant"]
     blocks = Counter(block["type"] for message in agents for block in message["content"])
     assert min(blocks["thinking"], blocks["text"], blocks["toolCall"]) > SESSIONS
     assert any(sum(block["type"] == "toolCall" for block in message["content"]) > 1 for message in agents)
     assert any(message.get("errorMessage") and not message["content"] for message in agents)
-    statuses = Counter(((one.get("details") or {}).get("status"), one["isError"]) for one in results)
+    statuses = Counter(((result.get("details") or {}).get("status"), result["isError"]) for result in results)
     assert statuses["error", False] > 0
     assert statuses["running", False] > 0
-    assert any(one["isError"] for one in results)
-    assert any((one.get("details") or {}).get("exitCode") for one in results)
+    assert any(result["isError"] for result in results)
+    assert any((result.get("details") or {}).get("exitCode") for result in results)
 
 
 def test_the_sessions_are_as_long_as_real_ones() -> None:

@@ -33,9 +33,9 @@ def files_in(tmp_path: Path, files: dict[str, str]) -> dict[str, dict[str, Any]]
         path = tmp_path / "raw" / "m" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-    intake, found = normalized_folder(tmp_path / "raw", tmp_path / "data")
-    check_accounting(found, sum(len(entries) for entries in intake.entries.values()))
-    return {row["path"].removeprefix("m/"): row for row in found.files}
+    intake, result = normalized_folder(tmp_path / "raw", tmp_path / "data")
+    check_accounting(result, sum(len(entries) for entries in intake.entries.values()))
+    return {row["path"].removeprefix("m/"): row for row in result.files}
 
 
 def test_what_gave_context_says_what_it_gave(tmp_path: Path) -> None:
@@ -58,8 +58,8 @@ def test_what_gave_context_says_what_it_gave(tmp_path: Path) -> None:
         "b/notes.json": "no_session",
     }
     assert files["a/sessions.json"]["message"] == "m/a/sessions.json: lies beside sessions and gave them: run context."
-    said = files["a/s-1.trajectory.jsonl"]["message"]
-    assert "(openclaw_trajectory) and gave them: the first prompt." in said
+    message = files["a/s-1.trajectory.jsonl"]["message"]
+    assert "(openclaw_trajectory) and gave them: the first prompt." in message
     assert "is not one" in files["b/sessions.json"]["message"]
 
 
@@ -77,7 +77,7 @@ def test_what_was_taken_is_known_without_reading_it_again(tmp_path: Path) -> Non
     for _ in range(2):
         intake = take_in(DataFolder(tmp_path / "data"), tmp_path / "raw", None, save=True)
         keys.append({shard: intake.key(SourceFile, shard) for shard in intake.entries})
-        assert any("run context" in (one.context or "") for one in intake.entries_at("m/sessions.json"))
+        assert any("run context" in (raw_entry.context or "") for raw_entry in intake.entries_at("m/sessions.json"))
     assert keys[0] == keys[1]
 
 
@@ -93,8 +93,8 @@ def test_what_was_taken_is_known_without_reading_it_again(tmp_path: Path) -> Non
     ],
 )
 def test_a_document_is_one_record_however_it_is_written(name: str, document: Any, count: int, indent: int) -> None:
-    one = read(json.dumps(document, indent=indent).encode() + b"\n", name)
-    assert (one.disposition in ("sidecar", "quarantined"), one.records_in) == (True, count)
+    session_file = read(json.dumps(document, indent=indent).encode() + b"\n", name)
+    assert (session_file.disposition in ("sidecar", "quarantined"), session_file.records_in) == (True, count)
 
 
 @pytest.mark.parametrize(
@@ -114,8 +114,8 @@ def test_a_file_of_lines_counts_its_lines_and_any_other_is_one(name: str, conten
 
 @pytest.mark.parametrize("content", [b"", b'{"type":"x"}\n', b"torn"])
 def test_an_acp_stream_lies_beside_a_session(content: bytes) -> None:
-    one = read(content, "m/s-1.acp-stream.jsonl")
-    assert (one.disposition, one.reason) == ("sidecar", "openclaw_acp_stream")
+    session_file = read(content, "m/s-1.acp-stream.jsonl")
+    assert (session_file.disposition, session_file.reason) == ("sidecar", "openclaw_acp_stream")
     assert read(SESSION.encode(), "m/s-1.acp-stream.jsonl").disposition == "trajectory", "what it holds goes first"
 
 
@@ -126,7 +126,7 @@ def test_all_formats_are_named() -> None:
 
 def test_doctor_counts_files_and_what_is_in_them(tmp_path: Path) -> None:
     (tmp_path / "m").mkdir()
-    rows = [ROW | {"prompt_id": one} for one in "ab"]
+    rows = [ROW | {"prompt_id": entry} for entry in "ab"]
     (tmp_path / "m" / "results.jsonl").write_text("\n".join(map(json.dumps, rows)))
     (tmp_path / "m" / "s-1.jsonl").write_text(SESSION)
     text = io.StringIO()

@@ -59,7 +59,7 @@ def row(number: int, anomalous: bool = False, **values: Any) -> CalibrationSampl
 
 
 def sample(rows: list[CalibrationSampleRow], **values: Any) -> CalibrationSample:
-    counts = {name: sum(one.slice_label == name for one in rows) for name in SLICES}
+    counts = {name: sum(record.slice_label == name for record in rows) for name in SLICES}
     given: dict[str, Any] = {
         "sample": "c-1", "seed": 1, "asked": None, "blind": True, "drawn": counts, "pool": counts, "judges": ["openai"],
         "population": {"pass_low_risk": 8_500, "pass_medium_risk": 900, "pass_high_risk": 600},
@@ -71,8 +71,8 @@ def sample(rows: list[CalibrationSampleRow], **values: Any) -> CalibrationSample
 def filled(content: bytes, fill: Callable[[dict[str, str], int], object]) -> bytes:
     """A CSV sheet after an editor had it."""
     rows = list(csv.DictReader(io.StringIO(content.decode("utf-8-sig"), newline="")))
-    for number, one in enumerate(rows):
-        fill(one, number)
+    for number, record in enumerate(rows):
+        fill(record, number)
     buffer = io.StringIO()
     writer = csv.DictWriter(buffer, list(rows[0]))
     writer.writeheader()
@@ -81,7 +81,7 @@ def filled(content: bytes, fill: Callable[[dict[str, str], int], object]) -> byt
 
 
 def sheet(rows: list[CalibrationSampleRow]) -> bytes:
-    return as_csv([CALIBRATION.shown(one) for one in rows], ANSWERS, Cells(RULES, RULES.calibration))
+    return as_csv([CALIBRATION.shown(record) for record in rows], ANSWERS, Cells(RULES, RULES.calibration))
 
 
 def taken(
@@ -89,28 +89,30 @@ def taken(
 ) -> CheckedSheet[CalibrationReview]:
     path = folder / "sheet"
     path.write_bytes(content)
-    _, found = read_sheet(path, ["sample", "row"])
-    assert form_of(path, found) is CALIBRATION
-    return check(CALIBRATION, found, {"c-1": {one.row: one for one in rows}}, signed, "digest", RULES)
+    _, result = read_sheet(path, ["sample", "row"])
+    assert form_of(path, result) is CALIBRATION
+    return check(CALIBRATION, result, {"c-1": {record.row: record for record in rows}}, signed, "digest", RULES)
 
 
-def said(
+def fill_reviews(
     rows: list[CalibrationSampleRow], folder: Path, *verdicts: dict[str, str], by: str = "ann"
 ) -> list[CalibrationReview]:
     """Reviews of the first rows, as a sheet gives them."""
-    content = filled(sheet(rows), lambda one, n: one.update(verdicts[n] if n < len(verdicts) else {}))
-    found = taken(content, rows, folder, Signature(by, "2026-11-21"))
-    assert found.faults == []
-    return found.reviews
+    content = filled(sheet(rows), lambda sheet_row, n: sheet_row.update(verdicts[n] if n < len(verdicts) else {}))
+    imported = taken(content, rows, folder, Signature(by, "2026-11-21"))
+    assert imported.faults == []
+    return imported.reviews
 
 
-def audit(rows: list[CalibrationSampleRow], found: list[CalibrationReview], **values: Any) -> dict[str, Section]:
-    report = calibration_audit(found, {"c-1": sample(rows, **values)}, {"c-1": {one.row: one for one in rows}})
+def audit(rows: list[CalibrationSampleRow], collected: list[CalibrationReview], **values: Any) -> dict[str, Section]:
+    report = calibration_audit(
+        collected, {"c-1": sample(rows, **values)}, {"c-1": {record.row: record for record in rows}}
+    )
     return {section.name.removesuffix("_1").removeprefix("calibration_"): section for section in report.sections}
 
 
 def by(section: Section) -> dict[Any, dict[str, Any]]:
-    return {one[next(iter(section.columns))]: one for one in section.rows}
+    return {record[next(iter(section.columns))]: record for record in section.rows}
 
 
 def test_the_papers_verdicts_give_the_papers_table(tmp_path: Path) -> None:
@@ -118,9 +120,9 @@ def test_the_papers_verdicts_give_the_papers_table(tmp_path: Path) -> None:
     silver = [True] * 45 + [False] * 255
     human = [True] * 35 + [False] * 10 + [True] * 2 + [False] * 253
     rows = [row(number, anomalous) for number, anomalous in enumerate(silver)]
-    words = [{"human_anomaly_label": "anomalous" if one else "normal"} for one in human]
-    found = audit(rows, said(rows, tmp_path, *words))
-    table = {one["quantity"]: one for one in found["calibration"].rows}
+    words = [{"human_anomaly_label": "anomalous" if entry else "normal"} for entry in human]
+    sections = audit(rows, fill_reviews(rows, tmp_path, *words))
+    table = {record["quantity"]: record for record in sections["calibration"].rows}
     assert (table["calibration pool"]["count"], table["audited records"]["count"]) == (300, 300)
     assert [table[f"sample, {name}"]["count"] for name in SLICES] == [100, 100, 100]
     assert table["oracle-fail records in the pool"]["count"] == 0
@@ -130,23 +132,23 @@ def test_the_papers_verdicts_give_the_papers_table(tmp_path: Path) -> None:
     assert (agreement["count"], agreement["of"], agreement["share"]) == (288, 300, 0.96)
     assert agreement["low_share"] < 0.96 < agreement["high_share"]
     assert (table["silver over-flags"]["count"], table["silver misses"]["count"]) == (10, 2)
-    facts = found["calibration"].facts
+    facts = sections["calibration"].facts
     assert round(facts["kappa"], 3) == 0.831
     assert facts["kappa_low"] < 0.831 < facts["kappa_high"] < 0.95
     assert table["major disagreement"]["count"] == 12
-    stages = by(found["stages"])
+    stages = by(sections["stages"])
     assert (stages["a"]["miss"], stages["b1"]["over_flag"]) == (2, 10)
-    assert found["stages"].facts == {"let_through_by_c": 10}
-    assert len(found["disagreements"].rows) == 12
+    assert sections["stages"].facts == {"let_through_by_c": 10}
+    assert len(sections["disagreements"].rows) == 12
 
 
 def test_agreement_is_reweighted_to_the_corpus(tmp_path: Path) -> None:
     rows = [row(number) for number in range(6)]  # slices low, medium, high, low, medium, high
     verdicts = [{"human_anomaly_label": "yes" if number == 2 else "no"} for number in range(6)]
-    found = audit(rows, said(rows, tmp_path, *verdicts))
-    assert found["calibration"].facts["agreement_share"] == pytest.approx(5 / 6, abs=1e-6)
-    assert found["calibration"].facts["corpus_agreement_share"] == pytest.approx((8_500 + 900 + 300) / 10_000)
-    assert audit(rows, said(rows, tmp_path, *verdicts[:1]))["calibration"].facts["corpus_agreement_share"] == 1
+    sections = audit(rows, fill_reviews(rows, tmp_path, *verdicts))
+    assert sections["calibration"].facts["agreement_share"] == pytest.approx(5 / 6, abs=1e-6)
+    assert sections["calibration"].facts["corpus_agreement_share"] == pytest.approx((8_500 + 900 + 300) / 10_000)
+    assert audit(rows, fill_reviews(rows, tmp_path, *verdicts[:1]))["calibration"].facts["corpus_agreement_share"] == 1
 
 
 def test_a_sample_by_silver_label_is_reweighted_by_it(tmp_path: Path) -> None:
@@ -159,7 +161,9 @@ def test_a_sample_by_silver_label_is_reweighted_by_it(tmp_path: Path) -> None:
         CalibrationStratum(silver_anomalous=False, pool=2, population=990, **values),
         CalibrationStratum(silver_anomalous=True, pool=0, population=7, **values | {"slice_label": "pass_high_risk"}),
     ]
-    facts = audit(rows, said(rows, tmp_path, *verdicts), allocation="neyman", strata=strata)["calibration"].facts
+    facts = audit(rows, fill_reviews(rows, tmp_path, *verdicts), allocation="neyman", strata=strata)[
+        "calibration"
+    ].facts
     assert facts["agreement_share"] == 0.5
     assert facts["corpus_agreement_share"] == 0.99
     assert facts["corpus_agreement_leaves_out"] == "pass_high_risk, silver anomalous (7)"
@@ -204,10 +208,12 @@ FAULTS: dict[str, tuple[dict[str, str], str]] = {
 def test_each_bad_row_is_named_with_its_line_and_the_others_are_kept(fault: str, tmp_path: Path) -> None:
     change, reason = FAULTS[fault]
     rows = [row(0), row(1, True)]
-    content = filled(sheet(rows), lambda one, n: one.update(change if n else {"human_anomaly_label": "normal"}))
-    found = taken(content, rows, tmp_path)
-    assert [one.row for one in found.reviews] == ["r0"]
-    (first, *_) = found.faults
+    content = filled(
+        sheet(rows), lambda sheet_row, n: sheet_row.update(change if n else {"human_anomaly_label": "normal"})
+    )
+    imported = taken(content, rows, tmp_path)
+    assert [review.row for review in imported.reviews] == ["r0"]
+    (first, *_) = imported.faults
     assert (first.reason, first.line) == (reason, 3)
     assert first.message
 
@@ -235,39 +241,41 @@ def test_agreement_status_is_t35s(tmp_path: Path) -> None:
         (False, {"human_anomaly_label": "unsure"}, "unresolved"),
     ]
     rows = [row(number, silver) for number, (silver, _, _) in enumerate(cases)]
-    found = said(rows, tmp_path, *(words for _, words, _ in cases))
-    assert [one.agreement_status for one in found] == [status for _, _, status in cases]
-    settled = [verdict(one, [review]) for one, review in zip(rows, found, strict=True)]
-    assert [one.status for one in settled] == [status for _, _, status in cases]
+    calibration_reviews = fill_reviews(rows, tmp_path, *(words for _, words, _ in cases))
+    assert [calibration_review.agreement_status for calibration_review in calibration_reviews] == [
+        status for _, _, status in cases
+    ]
+    settled = [verdict(record, [review]) for record, review in zip(rows, calibration_reviews, strict=True)]
+    assert [entry.status for entry in settled] == [status for _, _, status in cases]
 
 
 def test_two_reviewers_settle_what_they_agree_on_and_an_adjudication_settles_the_rest(tmp_path: Path) -> None:
     rows = [row(number, number == 0) for number in range(4)]
     yes, no, unsure = ({"human_anomaly_label": word} for word in ("yes", "no", "unsure"))
-    ann = said(rows, tmp_path, yes | {"human_subtype": GAP}, no, yes, unsure)
-    bob = said(rows, tmp_path, yes | {"human_subtype": WEAK}, yes, no, no, by="bob")
-    chair = said(rows, tmp_path, {}, no | {"adjudication": "yes", "audit_comment": "seen by both"}, by="chair")
-    found = audit(rows, [*ann, *bob, *chair])
-    assert found["calibration"].facts["agreement_share"] == 1  # rows 0 and 1; 2 and 3 are open
-    people = found["reviewers"]
+    ann = fill_reviews(rows, tmp_path, yes | {"human_subtype": GAP}, no, yes, unsure)
+    bob = fill_reviews(rows, tmp_path, yes | {"human_subtype": WEAK}, yes, no, no, by="bob")
+    chair = fill_reviews(rows, tmp_path, {}, no | {"adjudication": "yes", "audit_comment": "seen by both"}, by="chair")
+    sections = audit(rows, [*ann, *bob, *chair])
+    assert sections["calibration"].facts["agreement_share"] == 1  # rows 0 and 1; 2 and 3 are open
+    people = sections["reviewers"]
     assert people.facts == {
         "reviewers": 3, "reviewed_by_several": 4, "settled_by_adjudication": 1, "to_be_adjudicated": 2,
     }  # fmt: skip
     (pair,) = people.rows
     assert (pair["first"], pair["second"], pair["both"], pair["agree"]) == ("ann", "bob", 4, 1)
-    assert {one["trajectory_id"] for one in found["disagreements"].rows} == {"t2", "t3"}
-    one = verdict(rows[0], [ann[0], bob[0]])
-    assert (one.settled_by, one.label, one.answers["human_subtype"]) == ("agreeing reviewers", True, None)
+    assert {record["trajectory_id"] for record in sections["disagreements"].rows} == {"t2", "t3"}
+    entry = verdict(rows[0], [ann[0], bob[0]])
+    assert (entry.settled_by, entry.label, entry.answers["human_subtype"]) == ("agreeing reviewers", True, None)
 
 
 def test_the_last_word_of_a_reviewer_counts(tmp_path: Path) -> None:
     rows = [row(0)]
-    first = said(rows, tmp_path, {"human_anomaly_label": "yes"})
-    second = said(rows, tmp_path, {"human_anomaly_label": "no"})
+    first = fill_reviews(rows, tmp_path, {"human_anomaly_label": "yes"})
+    second = fill_reviews(rows, tmp_path, {"human_anomaly_label": "no"})
     assert latest_reviews([*first, *second]) == second
-    found = audit(rows, [*first, *second])["calibration"]
-    assert found.facts["misses"] == 0
-    replaced = by(found)["replaced verdicts"]
+    calibration = audit(rows, [*first, *second])["calibration"]
+    assert calibration.facts["misses"] == 0
+    replaced = by(calibration)["replaced verdicts"]
     assert (replaced["count"], replaced["of"], replaced["low_share"]) == (1, 2, None)
     assert by(audit(rows, second)["calibration"])["replaced verdicts"]["count"] == 0
 
@@ -275,10 +283,10 @@ def test_the_last_word_of_a_reviewer_counts(tmp_path: Path) -> None:
 def test_a_later_verdict_of_the_same_reviewer_is_counted_as_replacing(tmp_path: Path) -> None:
     data, rows = DataFolder(tmp_path), [row(0), row(1)]
     yes, no = {"human_anomaly_label": "yes"}, {"human_anomaly_label": "no"}
-    assert add_reviews(data, CALIBRATION, said(rows, tmp_path, yes, yes)) == (2, 0)
-    assert add_reviews(data, CALIBRATION, said(rows, tmp_path, yes, no)) == (1, 1)
-    assert add_reviews(data, CALIBRATION, said(rows, tmp_path, no, by="bob")) == (1, 0)
-    assert add_reviews(data, CALIBRATION, said(rows, tmp_path, no | {"adjudication": "yes"})) == (1, 0)
+    assert add_reviews(data, CALIBRATION, fill_reviews(rows, tmp_path, yes, yes)) == (2, 0)
+    assert add_reviews(data, CALIBRATION, fill_reviews(rows, tmp_path, yes, no)) == (1, 1)
+    assert add_reviews(data, CALIBRATION, fill_reviews(rows, tmp_path, no, by="bob")) == (1, 0)
+    assert add_reviews(data, CALIBRATION, fill_reviews(rows, tmp_path, no | {"adjudication": "yes"})) == (1, 0)
 
 
 def test_a_sheet_of_adjudications_alone_may_leave_the_other_rows_out(tmp_path: Path) -> None:
@@ -287,40 +295,47 @@ def test_a_sheet_of_adjudications_alone_may_leave_the_other_rows_out(tmp_path: P
 
     def disputed(*answers: dict[str, str]) -> CheckedSheet[CalibrationReview]:
         part = sheet(rows[: len(answers)])
-        return taken(filled(part, lambda one, n: one.update(answers[n])), rows, tmp_path)
+        return taken(filled(part, lambda sheet_row, n: sheet_row.update(answers[n])), rows, tmp_path)
 
-    found = disputed(settling, settling)
-    assert ([one.row for one in found.reviews], found.faults) == (["r0", "r1"], [])
+    result = disputed(settling, settling)
+    assert ([review.row for review in result.reviews], result.faults) == (["r0", "r1"], [])
     assert disputed(settling, {}).faults == []
-    assert {one.reason for one in disputed(settling, settling | {"human_anomaly_label": "x"}).faults} == {
+    assert {fault.reason for fault in disputed(settling, settling | {"human_anomaly_label": "x"}).faults} == {
         "wrong_verdict"
     }
     for others in ({"human_anomaly_label": "no"}, settling | {"adjudication": "no"}):
-        assert [one.reason for one in disputed(settling, others).faults] == ["missing_row", "missing_row"]
-    assert [one.reason for one in disputed({}, {}).faults] == ["missing_row", "missing_row"]
+        assert [fault.reason for fault in disputed(settling, others).faults] == ["missing_row", "missing_row"]
+    assert [fault.reason for fault in disputed({}, {}).faults] == ["missing_row", "missing_row"]
 
 
 def test_no_two_rows_of_the_table_have_one_name(tmp_path: Path) -> None:
-    names = [one["quantity"] for one in audit([row(0)], said([row(0)], tmp_path, ANOMALOUS))["calibration"].rows]
+    names = [
+        record["quantity"]
+        for record in audit([row(0)], fill_reviews([row(0)], tmp_path, ANOMALOUS))["calibration"].rows
+    ]
     assert len(names) == len(set(names))
 
 
 def test_slices_that_nothing_is_said_of_are_named(tmp_path: Path) -> None:
     rows = [row(0), row(1)]  # none of pass_high_risk
-    found = audit(rows, said(rows, tmp_path, {"human_anomaly_label": "no"}, {"human_anomaly_label": "unsure"}))
-    assert found["calibration"].facts["corpus_agreement_leaves_out"] == "pass_medium_risk (900), pass_high_risk (600)"
+    sections = audit(
+        rows, fill_reviews(rows, tmp_path, {"human_anomaly_label": "no"}, {"human_anomaly_label": "unsure"})
+    )
+    assert (
+        sections["calibration"].facts["corpus_agreement_leaves_out"] == "pass_medium_risk (900), pass_high_risk (600)"
+    )
     all_said = [row(number) for number in range(3)]
-    whole = audit(all_said, said(all_said, tmp_path, *[{"human_anomaly_label": "no"}] * 3))
-    assert whole["calibration"].facts["corpus_agreement_leaves_out"] is None
+    complete_sections = audit(all_said, fill_reviews(all_said, tmp_path, *[{"human_anomaly_label": "no"}] * 3))
+    assert complete_sections["calibration"].facts["corpus_agreement_leaves_out"] is None
     assert without_pool(sample(rows)) == {"pass_high_risk": 600}
     assert without_pool(sample(rows, population=dict.fromkeys(SLICES, 0))) == {}
 
 
 def test_an_anomalous_verdict_may_name_neither_subtype_nor_onset_and_the_guide_says_so(tmp_path: Path) -> None:
     rows = [row(0, True)]
-    (one,) = said(rows, tmp_path, ANOMALOUS)
-    assert (one.human_subtype, one.human_onset, one.onset_reviewed) == (None, None, False)
-    table = by(audit(rows, [one])["calibration"])
+    (entry,) = fill_reviews(rows, tmp_path, ANOMALOUS)
+    assert (entry.human_subtype, entry.human_onset, entry.onset_reviewed) == (None, None, False)
+    table = by(audit(rows, [entry])["calibration"])
     assert (table["same subtype"]["of"], table["same onset"]["of"]) == (0, 0)
     text = guide(sample(rows), RULES).decode()
     assert "empty: you name none, and no subtype is compared" in text
@@ -328,45 +343,45 @@ def test_an_anomalous_verdict_may_name_neither_subtype_nor_onset_and_the_guide_s
 
 
 def settled(silver: CalibrationSampleRow, folder: Path, **words: str) -> Verdict:
-    return verdict(silver, said([silver], folder, {"human_anomaly_label": "yes", **words}))
+    return verdict(silver, fill_reviews([silver], folder, {"human_anomaly_label": "yes", **words}))
 
 
 def test_errors_go_back_to_the_stage_that_decided(tmp_path: Path) -> None:
     asked = {"route_label": "structured_annotation", "b1_is_anomalous": False}
     unknown = {"route_label": None}
-    assert [one[:2] for one in errors(settled(row(0), tmp_path))] == [("miss", "a")]
-    assert [one[:2] for one in errors(settled(row(0, **asked), tmp_path))] == [("miss", "b1")]
-    assert [one[:2] for one in errors(settled(row(0, **unknown), tmp_path))] == [("miss", None)]
+    assert [error[:2] for error in errors(settled(row(0), tmp_path))] == [("miss", "a")]
+    assert [error[:2] for error in errors(settled(row(0, **asked), tmp_path))] == [("miss", "b1")]
+    assert [error[:2] for error in errors(settled(row(0, **unknown), tmp_path))] == [("miss", None)]
     other = settled(
         row(0, True), tmp_path, human_subtype=WEAK, human_onset="4", human_severity="high",
         human_recoverability="unrecoverable", evidence_supported="no",
     )  # fmt: skip
-    assert [one[:2] for one in errors(other)] == [
+    assert [error[:2] for error in errors(other)] == [
         ("subtype", "b1"), ("onset", "b2"), ("severity", "b2"), ("recoverability", "b2"), ("evidence", "b1"),
     ]  # fmt: skip
     named = errors(settled(row(0, True), tmp_path, human_onset="4", error_stage="C"))
-    assert [tuple(one) for one in named] == [("onset", "c", True)]
+    assert [tuple(entry) for entry in named] == [("onset", "c", True)]
     assert errors(settled(row(0, True), tmp_path, human_onset="2", human_severity="low")) == []
 
 
 def test_what_nobody_reviewed_is_not_counted_and_empty_bases_have_no_share(tmp_path: Path) -> None:
     rows = [row(number) for number in range(5)]
-    found = audit(rows, said(rows, tmp_path, {"human_anomaly_label": "unsure"}))
-    table = {one["quantity"]: one for one in found["calibration"].rows}
+    sections = audit(rows, fill_reviews(rows, tmp_path, {"human_anomaly_label": "unsure"}))
+    table = {record["quantity"]: record for record in sections["calibration"].rows}
     assert (table["audited records"]["count"], table["audited records"]["of"]) == (1, 5)
     assert table["silver-human binary agreement"]["share"] is None
-    assert found["calibration"].facts["kappa"] is None
-    assert found["calibration"].facts["corpus_agreement_share"] is None
-    assert found["reviewers"].rows == []
-    assert by(found["by"])["all"]["settled"] == 0
+    assert sections["calibration"].facts["kappa"] is None
+    assert sections["calibration"].facts["corpus_agreement_share"] is None
+    assert sections["reviewers"].rows == []
+    assert by(sections["by"])["all"]["settled"] == 0
 
 
 def test_the_report_says_who_judged_where_it_must(tmp_path: Path) -> None:
     rows = [row(0, True)]
-    found = said(rows, tmp_path, {"human_anomaly_label": "no", "audit_comment": "[x](y) | `z`"})
-    kept = {"c-1": {one.row: one for one in rows}}
+    calibration_reviews = fill_reviews(rows, tmp_path, {"human_anomaly_label": "no", "audit_comment": "[x](y) | `z`"})
+    kept = {"c-1": {record.row: record for record in rows}}
     for judges, loud in ((["rules"], True), (["openai"], False)):
-        page = render(calibration_audit(found, {"c-1": sample(rows, judges=judges)}, kept), {})
+        page = render(calibration_audit(calibration_reviews, {"c-1": sample(rows, judges=judges)}, kept), {})
         assert (RULES_NOTICE in page) == loud
         assert "`[x](y) \\x7c \\x60z\\x60`" in page
 
@@ -386,11 +401,14 @@ def test_records_and_samples_come_back_as_they_were_written(tmp_path: Path) -> N
     data, rows = DataFolder(tmp_path), [row(0), row(1, True)]
     files = save_sample(data, CALIBRATION, "c-1", sample(rows), rows, b"how")
     assert [path.name for path in files] == [f"calibration-c-1.{end}" for end in ("csv", "jsonl", "guide.md")]
-    assert drawn_rows(data, CALIBRATION) == {"c-1": {one.row: one for one in rows}}
+    assert drawn_rows(data, CALIBRATION) == {"c-1": {record.row: record for record in rows}}
     assert drawn_samples(data, CALIBRATION, CalibrationSample) == {"c-1": sample(rows)}
-    found = said(rows, tmp_path, {"human_anomaly_label": "no"})
-    assert (add_reviews(data, CALIBRATION, found), add_reviews(data, CALIBRATION, found)) == ((1, 0), (0, 0))
-    assert reviews(data, CALIBRATION) == found
+    calibration_reviews = fill_reviews(rows, tmp_path, {"human_anomaly_label": "no"})
+    assert (
+        add_reviews(data, CALIBRATION, calibration_reviews),
+        add_reviews(data, CALIBRATION, calibration_reviews),
+    ) == ((1, 0), (0, 0))
+    assert reviews(data, CALIBRATION) == calibration_reviews
 
 
 def test_source_models_take_turns_within_a_stratum() -> None:

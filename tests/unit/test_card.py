@@ -12,11 +12,19 @@ from openclawbench.records.calibration import HumanAudited
 from openclawbench.records.fields import description
 from openclawbench.records.fulltax import EvidenceQuote
 from openclawbench.records.release import LabelRow, Master, PoolRow, PositiveStructured
-from openclawbench.release.card.card import code, lacking, licences, license_lines, repository, size, table
+from openclawbench.release.card.card import (
+    code,
+    describe_missing_settings,
+    licences,
+    license_lines,
+    repository,
+    size,
+    table,
+)
 from openclawbench.release.card.columns import column_tables
 from openclawbench.release.card.configs import configs
 from openclawbench.release.card.croissant import Place, field, publisher_fields
-from openclawbench.release.card.example import CHARACTERS, shortened
+from openclawbench.release.card.example import CHARACTERS, shorten_texts
 from openclawbench.release.card.features import feature_lines, features
 from openclawbench.release.labels.labels import part_file
 from openclawbench.release.provenance import licenses
@@ -70,16 +78,16 @@ def test_what_has_no_row_is_not_offered_and_odd_names_are_no_patterns(tmp_path: 
     row = empty(LabelRow).clear(1)
     row.write_parquet(folder / part_file("silver_test_labels.jsonl"))
     empty(LabelRow).write_parquet(folder / part_file("silver_train_labels.jsonl"))
-    (one,) = configs(tmp_path)
-    assert one.name == "hold_out_a_model__x__"
-    assert list(one.splits) == ["test"]
-    assert [path.parent.name for path in tmp_path.glob(one.splits["test"])] == [model]
+    (entry,) = configs(tmp_path)
+    assert entry.name == "hold_out_a_model__x__"
+    assert list(entry.splits) == ["test"]
+    assert [path.parent.name for path in tmp_path.glob(entry.splits["test"])] == [model]
 
 
 def test_a_list_of_structs_inside_another_value_is_left_to_the_files() -> None:
     stages = field("t/stages", schema(Master)["stages"], {}, Place(Master, "stages"))
-    b2 = next(one for one in stages["subField"] if one["name"] == "t/stages/b2")
-    names = {one["name"].rpartition("/")[2] for one in b2["subField"]}
+    b2 = next(entry for entry in stages["subField"] if entry["name"] == "t/stages/b2")
+    names = {entry["name"].rpartition("/")[2] for entry in b2["subField"]}
     assert "earliest_harmful_onset" in names
     assert "segment_spans" not in names
     steps = field("t/steps", pl.List(pl.Struct({"step_id": pl.Int64()})), {}, Place(Master, "steps"))
@@ -93,15 +101,15 @@ def test_a_list_of_structs_inside_another_value_is_left_to_the_files() -> None:
 def described(node: dict[str, Any]) -> Iterator[str | None]:
     """Descriptions of a field and of the fields inside it."""
     yield node.get("description")
-    for one in node.get("subField", []):
-        yield from described(one)
+    for entry in node.get("subField", []):
+        yield from described(entry)
 
 
 def test_every_field_of_croissant_says_what_it_is() -> None:
     for record in (Master, LabelRow, PoolRow, PositiveStructured, HumanAudited):
         for name, kind in schema(record).items():
-            said = list(described(field(f"t/{name}", kind, {}, Place(record, name))))
-            assert all(said), name
+            texts = list(described(field(f"t/{name}", kind, {}, Place(record, name))))
+            assert all(texts), name
     quote = field("t/evidence_steps", schema(Master)["evidence_steps"], {}, Place(Master, "evidence_steps"))
     assert quote["subField"][2]["description"] == description(EvidenceQuote, "quote")
 
@@ -115,27 +123,27 @@ def test_every_column_of_a_record_stands_in_the_card() -> None:
 
 
 def test_nothing_of_the_publisher_is_assumed() -> None:
-    said = PublishRules.load().dataset
-    assert said.lacking == ["creator", "license"]
+    stated_dataset = PublishRules.load().dataset
+    assert stated_dataset.lacking == ["creator", "license"]
     blank = ("version", "creator", "contact", "url", "date_published", "citation", "license", "license_name")
-    assert not any(getattr(said, name) for name in blank) and said.based_on == []
-    assert publisher_fields(said) == dict.fromkeys(publisher_fields(said)) | {
+    assert not any(getattr(stated_dataset, name) for name in blank) and stated_dataset.based_on == []
+    assert publisher_fields(stated_dataset) == dict.fromkeys(publisher_fields(stated_dataset)) | {
         "url": "",
         "version": "",
         "citeAs": "",
         "isBasedOn": [],
     } | {"datePublished": ""}
-    assert "names no creator and no licence" in lacking(said)
-    assert licences(said).startswith("Data: no licence is given.")
-    assert [one.name for one in licenses(said)] == ["MIT"]
+    assert "names no creator and no licence" in describe_missing_settings(stated_dataset)
+    assert licences(stated_dataset).startswith("Data: no licence is given.")
+    assert [entry.name for entry in licenses(stated_dataset)] == ["MIT"]
 
 
-def dataset(**said: Any) -> Dataset:
-    return Dataset.model_validate(PublishRules.load().dataset.model_dump() | said)
+def dataset(**dataset_settings: Any) -> Dataset:
+    return Dataset.model_validate(PublishRules.load().dataset.model_dump() | dataset_settings)
 
 
 @pytest.mark.parametrize(
-    ("said", "name", "address", "front"),
+    ("dataset_settings", "name", "address", "front"),
     [
         ({"license": "mit"}, "MIT", "https://opensource.org/license/mit", [("license", "mit")]),
         (
@@ -146,13 +154,15 @@ def dataset(**said: Any) -> Dataset:
         ),
     ],
 )
-def test_a_licence_is_the_same_everywhere(said: dict[str, str], name: str, address: str, front: Any) -> None:
-    one = dataset(**said, creator="Ada")
-    assert license_lines(one) == front
-    assert f"Data: {name} ({address})." in licences(one)
-    assert publisher_fields(one)["license"] == address
-    assert licenses(one)[0].name == name
-    assert lacking(one) == ""
+def test_a_licence_is_the_same_everywhere(
+    dataset_settings: dict[str, str], name: str, address: str, front: Any
+) -> None:
+    entry = dataset(**dataset_settings, creator="Ada")
+    assert license_lines(entry) == front
+    assert f"Data: {name} ({address})." in licences(entry)
+    assert publisher_fields(entry)["license"] == address
+    assert licenses(entry)[0].name == name
+    assert describe_missing_settings(entry) == ""
 
 
 def test_a_licence_that_nobody_knows_is_refused() -> None:
@@ -172,11 +182,11 @@ def test_pictures_end_at_a_hundred_and_cut_no_name() -> None:
     assert axes.get_xlim() == (0, 100)
     counts = {"severity": "low", "trajectories": 1, "partially_recoverable": 1}
     heat = severity([counts], ["partially_recoverable"], "accepted").axes[0]
-    assert [one.get_text() for one in heat.get_xticklabels()] == ["partially_recoverable"]
+    assert [tick_label.get_text() for tick_label in heat.get_xticklabels()] == ["partially_recoverable"]
     name = "a-source-model-with-a-long-name"
     assert short({"name": name, "scope": "source_model, pass_high_risk"}) == f"{name}, high risk"
 
 
 def test_no_text_of_an_example_ends_its_block() -> None:
-    cut = shortened({"text": "`" * 400, "steps": [{"thinking": "x" * 400}]})
+    cut = shorten_texts({"text": "`" * 400, "steps": [{"thinking": "x" * 400}]})
     assert len(cut["text"]) == len(cut["steps"][0]["thinking"]) == CHARACTERS + 1

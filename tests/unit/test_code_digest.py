@@ -12,10 +12,10 @@ def test_remarks_and_layout_do_not_count() -> None:
 
 
 def test_imports_of_the_project_are_found() -> None:
-    _, found = parsed(
+    _, result = parsed(
         b"import os\nimport openclawbench.runtime.run\nfrom openclawbench.runtime.stage import stage, code_digest\n"
     )
-    assert found == [
+    assert result == [
         ("openclawbench.runtime.run", None),
         ("openclawbench.runtime.stage", "stage"),
         ("openclawbench.runtime.stage", "code_digest"),

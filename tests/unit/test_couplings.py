@@ -15,7 +15,7 @@ from openclawbench.rules.checks import CheckRules
 from openclawbench.rules.repairs import RepairRules
 
 RULES = RuleSet(TAXONOMY, CheckRules.load(), RepairRules.load())
-FAMILY = {one.name: one.family for one in TAXONOMY.subtypes}
+FAMILY = {subtype.name: subtype.family for subtype in TAXONOMY.subtypes}
 KEPT: dict[str, Any] = {
     "outcome": "parsed",
     "failure": None,
@@ -104,7 +104,9 @@ def test_an_error_without_a_flag_is_shown_by_its_feedback() -> None:
     quotes = [cite(1, "reflection_text", "nothing migrated"), cite(2, "action_text", "rm -rf backup")]
     row = annotated(QUIET, "error_ignored_escalation", quotes, [span(1, 3)])
     assert row["review_cause"] is None
-    assert [(one["rule_id"], one["field"]) for one in row["repairs"]] == [("descriptor_outvoted", "steps.1.auto_flags")]
+    assert [(repair["rule_id"], repair["field"]) for repair in row["repairs"]] == [
+        ("descriptor_outvoted", "steps.1.auto_flags")
+    ]
     without = annotated(QUIET, "error_ignored_escalation", quotes[1:], [span(1, 3)])
     assert without["review_cause"] == "subtype_contradiction"
     assert "step 1 has auto_flags=none" in without["issues"][0]["message"]
@@ -139,7 +141,7 @@ def test_a_span_that_leaves_the_ignored_error_out_begins_at_it(cited: bool) -> N
     row = annotated(LOUD, "error_ignored_escalation", quotes, spans, earliest_harmful_onset=4)
     assert (row["quality_tier"], row["review_cause"]) == ("accepted_repaired", None)
     assert row["segment_spans"] == [span(1, 1, "relevant"), span(2, 5)]
-    assert [one["rule_id"] for one in row["repairs"]] == ["span_from_cue"]
+    assert [repair["rule_id"] for repair in row["repairs"]] == ["span_from_cue"]
     assert row["earliest_harmful_onset"] == 4
 
 
@@ -204,6 +206,6 @@ def test_an_accepted_annotation_passes_the_checks_again() -> None:
 
     names = set(Draft.__dataclass_fields__) - {"structured", "repairs"}
     draft = Draft(**{name: row[name] for name in names}, structured=True)
-    draft.segment_spans = [Span.model_validate(one) for one in row["segment_spans"]]
-    draft.evidence_steps = [EvidenceQuote.model_validate(one) for one in row["evidence_steps"]]
+    draft.segment_spans = [Span.model_validate(segment_span) for segment_span in row["segment_spans"]]
+    draft.evidence_steps = [EvidenceQuote.model_validate(evidence_step) for evidence_step in row["evidence_steps"]]
     assert check(draft, LOUD, RULES.taxonomy, RULES.checks) == []

@@ -32,14 +32,16 @@ def test_a_mark_stands_at_the_height_of_its_bar(number: int) -> None:
     middles = [float(fates.transData.transform((0, bar.get_y() + bar.get_height() / 2))[1]) for bar in bars]
     assert places(shares) == pytest.approx(middles, abs=0.01)
     assert middles == sorted(middles, reverse=True)
-    assert [one.get_text() for one in fates.get_yticklabels()] == [f"m: subset-{place}" for place in range(number)]
-    assert not [one for one in shares.get_yticklabels() if one.get_visible()]
+    assert [tick_label.get_text() for tick_label in fates.get_yticklabels()] == [
+        f"m: subset-{place}" for place in range(number)
+    ]
+    assert not [tick_label for tick_label in shares.get_yticklabels() if tick_label.get_visible()]
 
 
 def test_a_subset_that_has_records_and_no_session_has_a_row() -> None:
     figure = picture([row("here", 2, 1.0), row("nowhere", 0, None) | {"oracle_rows": 4, "unmatched_rows": 4}])
     fates, shares = figure.axes
-    assert [one.get_text() for one in fates.get_yticklabels()] == ["m: here", "m: nowhere"]
-    assert [one.get_text() for one in fates.texts] == ["no trajectory, outcome records: 4"]
+    assert [tick_label.get_text() for tick_label in fates.get_yticklabels()] == ["m: here", "m: nowhere"]
+    assert [text.get_text() for text in fates.texts] == ["no trajectory, outcome records: 4"]
     assert len(shares.lines) == 1
     assert len(fates.patches) == 2 * len(FATES)

@@ -78,9 +78,9 @@ def test_a_smaller_corpus_gets_what_its_reserved_tasks_give() -> None:
 
 def test_no_task_of_the_pool_is_ever_trained_on_however_the_corpus_grows() -> None:
     """From 200 tasks to 5,000, and with more models: what was in the pool once is on no side of the default cut."""
-    whole = rows(5_000, models=8)
+    complete_rows = rows(5_000, models=8)
     once: set[str] = set()
-    for corpus in (rows(200, 2), rows(1_000, 3), rows(2_500), whole):
+    for corpus in (rows(200, 2), rows(1_000, 3), rows(2_500), complete_rows):
         made = cut(corpus)
         once |= {row["task_id"] for row in made if row["in_calibration_pool"]}
         for row in made:
@@ -125,4 +125,4 @@ def test_the_paper_cut_has_the_papers_counts_and_the_default_cut_nearly_its_shar
     tasks: dict[str, set[str]] = {}
     for row in made:
         tasks.setdefault(row["task_id"], set()).add(row["default_cut"])
-    assert all(len(found) == 1 for found in tasks.values())
+    assert all(len(task) == 1 for task in tasks.values())

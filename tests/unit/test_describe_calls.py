@@ -132,9 +132,9 @@ TYPES: list[tuple[str, Any, str, bool]] = [
 
 
 def test_event_type_and_side_effect() -> None:
-    found = apart(*(call(tool, arguments, "done") for tool, arguments, _, _ in TYPES))
-    for one, (tool, arguments, event_type, effect) in zip(found, TYPES, strict=True):
-        assert (one["event_type"], one["side_effect"]) == (event_type, effect), (tool, arguments)
+    actual_steps = apart(*(call(tool, arguments, "done") for tool, arguments, _, _ in TYPES))
+    for actual_step, (tool, arguments, event_type, effect) in zip(actual_steps, TYPES, strict=True):
+        assert (actual_step["event_type"], actual_step["side_effect"]) == (event_type, effect), (tool, arguments)
 
 
 TARGETS = [
@@ -156,9 +156,11 @@ TARGETS = [
 
 
 def test_targets() -> None:
-    found = apart(*(step for step, _, _ in TARGETS))
-    for one, (step, artifact, state) in zip(found, TARGETS, strict=True):
-        assert (one["artifact_target"], one["state_write_target"]) == (artifact, state), step["action_text"]
+    actual_steps = apart(*(step for step, _, _ in TARGETS))
+    for actual_step, (step, artifact, state) in zip(actual_steps, TARGETS, strict=True):
+        assert (actual_step["artifact_target"], actual_step["state_write_target"]) == (artifact, state), step[
+            "action_text"
+        ]
 
 
 NOT_DONE = [
@@ -215,9 +217,9 @@ USAGE = [
 ]
 
 
-@pytest.mark.parametrize("said", USAGE)
-def test_a_command_that_was_refused_for_its_arguments_did_nothing(said: str) -> None:
-    text = f"{said}\n\n(Command exited with code 1)"
+@pytest.mark.parametrize("words", USAGE)
+def test_a_command_that_was_refused_for_its_arguments_did_nothing(words: str) -> None:
+    text = f"{words}\n\n(Command exited with code 1)"
     details = {"status": "completed", "exitCode": 1}
     alone, piped, behind, front = apart(
         *(
@@ -231,20 +233,20 @@ def test_a_command_that_was_refused_for_its_arguments_did_nothing(said: str) -> 
         )
     )
     assert (alone["tool_status"], alone["event_type"]) == ("error", "system_control")
-    assert [one["side_effect_rule"] for one in (alone, piped)] == ["effect.not_executed"] * 2
+    assert [entry["side_effect_rule"] for entry in (alone, piped)] == ["effect.not_executed"] * 2
     assert behind["side_effect"] and front["side_effect"]  # another part may have done something
 
 
 @pytest.mark.parametrize(
-    "said",
+    "words",
     [
         "error: required option was set, deploying anyway\nfailed at step 3",
         "Error: deploy failed: unknown option price",
     ],
 )
-def test_words_of_usage_in_another_failure_are_no_refusal(said: str) -> None:
-    found = apart(shell("kubectl apply -f x", f"{said}\n\n(Command exited with code 1)", {"exitCode": 1}))[0]
-    assert found["side_effect"]
+def test_words_of_usage_in_another_failure_are_no_refusal(words: str) -> None:
+    step = apart(shell("kubectl apply -f x", f"{words}\n\n(Command exited with code 1)", {"exitCode": 1}))[0]
+    assert step["side_effect"]
 
 
 @pytest.mark.parametrize(
@@ -259,9 +261,9 @@ def test_words_of_usage_in_another_failure_are_no_refusal(said: str) -> None:
     ],
 )
 def test_a_dry_run_looks(tool: str, arguments: dict[str, object], event_type: str, effect: bool) -> None:
-    found = apart(call(tool, arguments, "done"))[0]
-    assert (found["event_type"], found["side_effect"]) == (event_type, effect)
-    assert effect or (found["artifact_target"], found["state_write_target"]) == (None, None)
+    step = apart(call(tool, arguments, "done"))[0]
+    assert (step["event_type"], step["side_effect"]) == (event_type, effect)
+    assert effect or (step["artifact_target"], step["state_write_target"]) == (None, None)
 
 
 SERVERS = [
@@ -283,10 +285,10 @@ def test_a_tool_does_the_same_on_a_server(tool: str, arguments: dict[str, object
     names = [tool, f"fs__{tool}", f"mcp__my-files__{tool}", f"functions.fs__{tool}"]
     alone, *served = apart(*(call(name, arguments, "done") for name in names))
     assert alone["tool_server"] is None
-    assert [one["tool_server"] for one in served] == ["fs", "my-files", "fs"]
+    assert [item["tool_server"] for item in served] == ["fs", "my-files", "fs"]
     changed = {"trajectory_id", "step_id", "tool_server"}
-    for one in served:
-        assert {name: one[name] for name in one if name not in changed} == {
+    for entry in served:
+        assert {name: entry[name] for name in entry if name not in changed} == {
             name: alone[name] for name in alone if name not in changed
         }
 
@@ -303,8 +305,8 @@ def test_a_tool_does_the_same_on_a_server(tool: str, arguments: dict[str, object
     ],
 )
 def test_the_server_in_a_name(name: str, server: str | None, tool: str) -> None:
-    found = apart(call(name, {"path": "a"}, "done"))[0]
-    assert (found["tool_server"], found["tool_name"]) == (server, tool)
+    step = apart(call(name, {"path": "a"}, "done"))[0]
+    assert (step["tool_server"], step["tool_name"]) == (server, tool)
 
 
 def test_a_server_tells_a_shell_and_a_service() -> None:
@@ -316,9 +318,9 @@ def test_a_server_tells_a_shell_and_a_service() -> None:
 
 
 def test_a_call_that_was_not_done_changed_nothing() -> None:
-    found = apart(*(step for step, _, _ in NOT_DONE))
-    for one, (step, effect, rule) in zip(found, NOT_DONE, strict=True):
-        assert (one["side_effect"], one["side_effect_rule"]) == (effect, rule), step["action_text"]
+    actual_steps = apart(*(step for step, _, _ in NOT_DONE))
+    for actual_step, (step, effect, rule) in zip(actual_steps, NOT_DONE, strict=True):
+        assert (actual_step["side_effect"], actual_step["side_effect_rule"]) == (effect, rule), step["action_text"]
 
 
 def test_every_part_of_a_command_is_kept_with_its_rule() -> None:
@@ -329,7 +331,8 @@ def test_every_part_of_a_command_is_kept_with_its_rule() -> None:
         call("powershell", {"command": "del a"}),
     )
     assert [
-        (one["event_type"], one["rule_id"], one["side_effect"], one["target"]) for one in mixed["command_parts"]
+        (command_part["event_type"], command_part["rule_id"], command_part["side_effect"], command_part["target"])
+        for command_part in mixed["command_parts"]
     ] == [
         (None, "shell.nothing", False, None),
         ("external_write", "git.index", True, "a"),
@@ -337,19 +340,22 @@ def test_every_part_of_a_command_is_kept_with_its_rule() -> None:
         (None, "shell.read", False, None),
         ("external_write", "shell.redirect", True, "ü.txt"),
     ]
-    assert [one["command"] for one in mixed["command_parts"]][1:3] == ["git commit -m x", "cat b"]
-    assert mixed["event_rule"] in {one["rule_id"] for one in mixed["command_parts"]}
+    assert [command_part["command"] for command_part in mixed["command_parts"]][1:3] == ["git commit -m x", "cat b"]
+    assert mixed["event_rule"] in {command_part["rule_id"] for command_part in mixed["command_parts"]}
     assert plain["command_parts"] == []
-    assert [one["event_type"] for one in program["command_parts"]] == ["external_write"]
-    assert [one["rule_id"] for one in reading["command_parts"]] == ["shell.powershell_by_words", "shell.remove_create"]
+    assert [command_part["event_type"] for command_part in program["command_parts"]] == ["external_write"]
+    assert [command_part["rule_id"] for command_part in reading["command_parts"]] == [
+        "shell.powershell_by_words",
+        "shell.remove_create",
+    ]
 
 
 def test_replies_have_no_tool_and_no_effect() -> None:
-    (found,) = described(reply("done"))
-    assert found["event_type"] == "reply"
-    assert (found["tool_name"], found["tool_status"], found["status_rule"]) == (None, None, None)
-    assert not found["side_effect"]
-    assert found["auto_flags"] == []
+    (result,) = described(reply("done"))
+    assert result["event_type"] == "reply"
+    assert (result["tool_name"], result["tool_status"], result["status_rule"]) == (None, None, None)
+    assert not result["side_effect"]
+    assert result["auto_flags"] == []
 
 
 def test_order_and_columns_are_kept() -> None:
@@ -361,8 +367,8 @@ def test_order_and_columns_are_kept() -> None:
 
 def test_bad_arguments_do_not_raise() -> None:
     texts = ["", "{", "[1]", '"x"', '{"command": "a\\ud800"}', "null"]
-    for found in apart(*(call("exec") | {"arguments": text} for text in texts)):
-        assert found["event_type"] in get_args(EventType)
+    for row in apart(*(call("exec") | {"arguments": text} for text in texts)):
+        assert row["event_type"] in get_args(EventType)
 
 
 def test_tool_rules_agree_with_the_vocabulary() -> None:

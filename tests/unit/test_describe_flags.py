@@ -129,13 +129,13 @@ def test_words_that_fire() -> None:
         [read | {"thinking": text} for _, text in FIRES],
         [read | {"narration": text} for _, text in FIRES],
     ):
-        for found, (flag, text) in zip(apart(*given), FIRES, strict=True):
-            assert flag in found["auto_flags"], text
+        for row, (flag, text) in zip(apart(*given), FIRES, strict=True):
+            assert flag in row["auto_flags"], text
 
 
 def test_words_that_do_not_fire() -> None:
-    for found, (flag, text) in zip(apart(*(reply(text) for _, text in SILENT)), SILENT, strict=True):
-        assert flag not in found["auto_flags"], text
+    for row, (flag, text) in zip(apart(*(reply(text) for _, text in SILENT)), SILENT, strict=True):
+        assert flag not in row["auto_flags"], text
 
 
 def test_what_was_read_or_written_is_not_the_agents_word() -> None:
@@ -152,8 +152,8 @@ BEFORE = ["", "Ünïcödé 🦞 e\u0301 日本。", '"quoted 🦞" `code` ', "``
 
 def test_evidence_counts_code_points() -> None:
     texts = [f"{before}Well, I'm not sure about 🦞." for before in BEFORE]
-    for found, text in zip(apart(*map(reply, texts)), texts, strict=True):
-        (evidence,) = [one for one in found["flag_evidence"] if one["flag"] == "uncertainty"]
+    for row, text in zip(apart(*map(reply, texts)), texts, strict=True):
+        (evidence,) = [entry for entry in row["flag_evidence"] if entry["flag"] == "uncertainty"]
         assert evidence["field"] == "action_text"
         assert text[evidence["start"] : evidence["end"]] == "I'm not sure"
         assert evidence["rule_id"] == "uncertainty.not_sure"
@@ -162,23 +162,23 @@ def test_evidence_counts_code_points() -> None:
 def test_flags_stand_in_the_order_of_the_vocabulary() -> None:
     text = "I think it probably works. I don't have access. I'm not sure."
     step = call("web_fetch", {"url": "https://a.io"}, "x", {"status": 500}, thinking=text)
-    (found,) = described(step)
-    assert found["auto_flags"] == ["uncertainty", "error_signal", "external_interaction", "capability_gap", "hedge"]
-    assert [one["flag"] for one in found["flag_evidence"]] == sorted(
-        (one["flag"] for one in found["flag_evidence"]), key=FLAGS.order.index
+    (result,) = described(step)
+    assert result["auto_flags"] == ["uncertainty", "error_signal", "external_interaction", "capability_gap", "hedge"]
+    assert [evidence["flag"] for evidence in result["flag_evidence"]] == sorted(
+        (evidence["flag"] for evidence in result["flag_evidence"]), key=FLAGS.order.index
     )
     assert sorted(FLAGS.order) == sorted(get_args(AutoFlag))
 
 
 def test_write_under_uncertainty_belongs_to_the_message() -> None:
     unsure = {"thinking": "I'm not sure about the path."}
-    found = described(
+    rows = described(
         call("write", {"path": "a"}, message_index=1, **unsure),
         call("read", {"path": "a"}, message_index=1, **unsure),
         call("write", {"path": "memory/a.md"}, message_index=2, narration="I'll guess the name."),
         call("write", {"path": "c"}, message_index=3),
     )
-    flagged = ["write_under_uncertainty" in one["auto_flags"] for one in found]
+    flagged = ["write_under_uncertainty" in row["auto_flags"] for row in rows]
     assert flagged == [True, False, True, False]
 
 
@@ -200,8 +200,8 @@ MEMORY_WRITE = [
 
 
 def test_memory_write() -> None:
-    for found, (step, flagged) in zip(apart(*(step for step, _ in MEMORY_WRITE)), MEMORY_WRITE, strict=True):
-        assert ("memory_write" in found["auto_flags"]) is flagged, step["action_text"]
+    for row, (step, flagged) in zip(apart(*(step for step, _ in MEMORY_WRITE)), MEMORY_WRITE, strict=True):
+        assert ("memory_write" in row["auto_flags"]) is flagged, step["action_text"]
 
 
 ERROR_SIGNAL = [
@@ -215,8 +215,8 @@ ERROR_SIGNAL = [
 
 
 def test_error_signal() -> None:
-    for found, (step, flagged) in zip(apart(*(step for step, _ in ERROR_SIGNAL)), ERROR_SIGNAL, strict=True):
-        assert ("error_signal" in found["auto_flags"]) is flagged, step["action_text"]
+    for row, (step, flagged) in zip(apart(*(step for step, _ in ERROR_SIGNAL)), ERROR_SIGNAL, strict=True):
+        assert ("error_signal" in row["auto_flags"]) is flagged, step["action_text"]
 
 
 EXTERNAL_INTERACTION = [
@@ -236,15 +236,15 @@ EXTERNAL_INTERACTION = [
 
 
 def test_external_interaction() -> None:
-    for found, (step, flagged) in zip(
+    for row, (step, flagged) in zip(
         apart(*(step for step, _ in EXTERNAL_INTERACTION)), EXTERNAL_INTERACTION, strict=True
     ):
-        assert ("external_interaction" in found["auto_flags"]) is flagged, step["action_text"]
+        assert ("external_interaction" in row["auto_flags"]) is flagged, step["action_text"]
 
 
 def test_retry_of_failed() -> None:
     failed = {"text": "a\n\n(Command exited with code 3)"}
-    found = described(
+    rows = described(
         shell("x", **failed),
         shell("y", **failed),
         shell("x", "fine"),
@@ -252,23 +252,23 @@ def test_retry_of_failed() -> None:
         shell("y", message_index=2),
         call("process", {"command": "x"}),
     )
-    flagged = ["retry_of_failed" in one["auto_flags"] for one in found]
+    flagged = ["retry_of_failed" in row["auto_flags"] for row in rows]
     assert flagged == [False, False, True, False, False, False]  # the run at place 2 went well
 
 
 def test_a_wrapped_retry_is_the_same_call() -> None:
     failed = call("tool_call", {"id": "cron", "args": {"action": "list"}}, "x", {"status": "error"})
-    found = described(failed, call("tool_call", {"args": {"action": "list"}, "id": "cron"}, "x"))
-    assert "retry_of_failed" in found[1]["auto_flags"]
+    rows = described(failed, call("tool_call", {"args": {"action": "list"}, "id": "cron"}, "x"))
+    assert "retry_of_failed" in rows[1]["auto_flags"]
 
 
 def test_capability_gap_of_an_unknown_tool() -> None:
-    found = described(
+    rows = described(
         call("frob", None, "Tool frob not found", {}, result_is_error=True),
         call("read", {"path": "a"}, "ENOENT: no such file", {"status": "error"}),
         call("memory_search", {}, '{"disabled": true}'),
     )
-    assert ["capability_gap" in one["auto_flags"] for one in found] == [True, False, True]
+    assert ["capability_gap" in row["auto_flags"] for row in rows] == [True, False, True]
 
 
 ITALIAN = """
@@ -289,9 +289,9 @@ def test_a_language_is_added_in_the_rule_file(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setenv(OVERRIDE, str(tmp_path))
     rules = FlagRules.load()
     given = steps(reply("🦞 Non sono sicuro della porta."), reply("Se non sono sicuro, lo chiedo."))
-    (found, silent) = describe(given, RULES, SHELL, rules, LANGUAGES).collect().to_dicts()
+    (result, silent) = describe(given, RULES, SHELL, rules, LANGUAGES).collect().to_dicts()
     place = {"field": "action_text", "start": 2, "end": 17, "cause": None}
-    assert found["flag_evidence"] == [{"flag": "uncertainty", "rule_id": "uncertainty.italian", **place}]
+    assert result["flag_evidence"] == [{"flag": "uncertainty", "rule_id": "uncertainty.italian", **place}]
     assert silent["auto_flags"] == []
     assert describe(given, RULES, SHELL, FLAGS, LANGUAGES).collect()["auto_flags"].to_list() == [[], []]
 
@@ -319,6 +319,6 @@ CAUSES = [
 
 
 def test_a_flag_without_a_place_names_the_rule_that_it_follows_from() -> None:
-    for found, (_, flag, cause) in zip(apart(*(given for given, _, _ in CAUSES)), CAUSES, strict=True):
-        assert [one["cause"] for one in found["flag_evidence"] if one["flag"] == flag] == [cause], found
-        assert all(one["cause"] is None for one in found["flag_evidence"] if one["start"] is not None)
+    for row, (_, flag, cause) in zip(apart(*(given for given, _, _ in CAUSES)), CAUSES, strict=True):
+        assert [evidence["cause"] for evidence in row["flag_evidence"] if evidence["flag"] == flag] == [cause], row
+        assert all(evidence["cause"] is None for evidence in row["flag_evidence"] if evidence["start"] is not None)

@@ -154,9 +154,9 @@ STATUSES: list[tuple[str, dict[str, Any], str]] = [
 
 
 def test_status() -> None:
-    for found, (name, _, status) in zip(apart(*(step for _, step, _ in STATUSES)), STATUSES, strict=True):
-        assert found["tool_status"] == status, name
-        assert found["status_rule"], name
+    for row, (name, _, status) in zip(apart(*(step for _, step, _ in STATUSES)), STATUSES, strict=True):
+        assert row["tool_status"] == status, name
+        assert row["status_rule"], name
 
 
 KILLED, WRITTEN = {"status": "failed", "name": "npm run dev"}, {"status": "running", "sessionId": "calm-otter"}
@@ -189,37 +189,37 @@ OF_ANOTHER = [
 
 
 def test_the_status_of_another_thing_is_not_that_of_the_call() -> None:
-    found = apart(
+    steps = apart(
         *(
             call(tool, {"action": action, "sessionId": "calm-otter"}, text, details)
             for action, tool, text, details, *_ in OF_ANOTHER
         )
     )
-    for one, (action, tool, text, _, status, effect) in zip(found, OF_ANOTHER, strict=True):
-        assert (one["tool_status"], one["side_effect"]) == (status, effect), (tool, action, text)
-        assert ("error_signal" in one["auto_flags"]) == (status in RULES.failure_statuses), (tool, action, text)
+    for step, (action, tool, text, _, status, effect) in zip(steps, OF_ANOTHER, strict=True):
+        assert (step["tool_status"], step["side_effect"]) == (status, effect), (tool, action, text)
+        assert ("error_signal" in step["auto_flags"]) == (status in RULES.failure_statuses), (tool, action, text)
 
 
 def test_not_under_an_allowed_directory_is_denied() -> None:
-    said = "Local media path is not under an allowed directory: /etc/hosts"
-    (found,) = described(call("message", {"action": "send", "media": "/etc/hosts"}, said, {}, result_is_error=True))
-    assert (found["tool_status"], found["side_effect"]) == ("denied", False)
+    text = "Local media path is not under an allowed directory: /etc/hosts"
+    (result,) = described(call("message", {"action": "send", "media": "/etc/hosts"}, text, {}, result_is_error=True))
+    assert (result["tool_status"], result["side_effect"]) == ("denied", False)
 
 
 def test_unlisted_values_are_countable() -> None:
-    (found,) = described(call("x", {}, "", {"status": "sparkling"}))
-    assert found["status_rule"] == "status.unlisted_value"
+    (result,) = described(call("x", {}, "", {"status": "sparkling"}))
+    assert result["status_rule"] == "status.unlisted_value"
 
 
 def test_odd_details_do_not_raise() -> None:
     odd = ['{"status": ["x"]}', "[]", "{", '{"exitCode": "3"}', '{"status": true}']
-    found = apart(*(call("x", {}, "") | {"result_details": details} for details in odd))
-    assert {one["tool_status"] for one in found} == {"ok"}
+    steps = apart(*(call("x", {}, "") | {"result_details": details} for details in odd))
+    assert {step["tool_status"] for step in steps} == {"ok"}
 
 
 def test_replies_have_no_status() -> None:
-    (found,) = described(reply("it failed: exit code 3"))
-    assert found["tool_status"] is None
+    (result,) = described(reply("it failed: exit code 3"))
+    assert result["tool_status"] is None
 
 
 def test_every_status_value_has_a_known_kind() -> None:
@@ -269,9 +269,9 @@ def test_an_editor_that_looks_hands_on_content_and_one_that_writes_does_not() ->
 
 
 def test_what_a_search_found_is_no_status_of_the_search() -> None:
-    found = {"query": "x", "results": [{"status": "error", "error": "404", "title": "Error 404"}], "count": 1}
+    result = {"query": "x", "results": [{"status": "error", "error": "404", "title": "Error 404"}], "count": 1}
     searches = ("web_search", "search", "memory_search", "grep")
-    assert set(ended(searches, json.dumps(found)).values()) == {"ok"}
+    assert set(ended(searches, json.dumps(result)).values()) == {"ok"}
     assert ended(("web_search",), '{"error": "missing_brave_api_key", "message": "no api key"}') == {
         "web_search": "unavailable"
     }

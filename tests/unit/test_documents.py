@@ -134,10 +134,10 @@ def test_files_of_a_release_are_all_named() -> None:
 def test_numbers_of_the_readme_are_those_that_were_measured() -> None:
     right, of = re.findall(r"\| all \|.*\| (\d+)/(\d+) \(", read("why/evidence.md"))[0]
     assert f"{right} of {of} are right in every field" in " ".join(README.split())
-    found, other, missed = re.findall(
+    result, other, missed = re.findall(
         r"(\d+) are labelled .*?, (\d+) with another, (\d+) are missed", read("why/rules_judge.md")
     )[0]
-    assert f"finds {found}, gives {other} another subtype and misses {missed}" in " ".join(README.split())
+    assert f"finds {result}, gives {other} another subtype and misses {missed}" in " ".join(README.split())
     (exam,) = re.findall(r"both twins right in (\d+ of \d+) \(", read("why/rules_judge.md"))
     assert f"gets {exam} pairs right" in " ".join(README.split())
     assert f"| {exam} (" in read("guides/exam.md")

@@ -65,7 +65,7 @@ def test_shingles_are_runs_of_words_of_a_line() -> None:
 
 def test_words_stand_between_whatever_python_takes_for_a_blank() -> None:
     every = [chr(point) for point in range(sys.maxunicode + 1) if not 0xD800 <= point < 0xE000]
-    for line in ("".join(every).replace("\n", ""), "".join(f"a{one} b" for one in every if one.isspace())):
+    for line in ("".join(every).replace("\n", ""), "".join(f"a{entry} b" for entry in every if entry.isspace())):
         for part in line.split("\n"):
             words = part.split()
             assert runs(part, 3) == [" ".join(words[at : at + 3]) for at in range(0, len(words), 3)]
@@ -73,17 +73,22 @@ def test_words_stand_between_whatever_python_takes_for_a_blank() -> None:
 
 def test_a_min_hash_is_the_one_that_datasketch_gives() -> None:
     texts = ["", " \n\t", "one", TEXT, f"{TEXT}\n{TEXT}", "\u00e9t\u00e9 \u4e2d\u6587  x\u2028y"]
-    for text, found in zip(texts, min_hashes(pl.Series(texts), RULES.duplicates), strict=True):
+    for text, hash_ in zip(texts, min_hashes(pl.Series(texts), RULES.duplicates), strict=True):
         sketch = MinHash(RULES.duplicates.permutations, seed=1, hashfunc=zlib.crc32, scheme="affine32")
-        sketch.update_batch({one.encode() for one in runs(text, RULES.duplicates.words)})
-        assert found.tolist() == sketch.hashvalues.tolist()
+        sketch.update_batch({entry.encode() for entry in runs(text, RULES.duplicates.words)})
+        assert hash_.tolist() == sketch.hashvalues.tolist()
 
 
 def rows(*those: tuple[str, bool]) -> pl.DataFrame:
     """A label row of each (task, is_anomalous)."""
     made: list[dict[str, Any]] = [
-        {"task": task, "is_anomalous": one, "anomaly_type_l2": "weak_evidence_commitment" if one else None, "count": 1}
-        for task, one in those
+        {
+            "task": task,
+            "is_anomalous": entry,
+            "anomaly_type_l2": "weak_evidence_commitment" if entry else None,
+            "count": 1,
+        }
+        for task, entry in those
     ]
     kinds = {"task": pl.String, "is_anomalous": pl.Boolean, "anomaly_type_l2": pl.String, "count": pl.Int64}
     return pl.DataFrame(made, schema=kinds)
@@ -107,31 +112,35 @@ def test_an_f1_that_is_not_defined_is_null_and_not_zero() -> None:
 
 @pytest.mark.parametrize("anomalous", [True, False])
 def test_the_card_says_of_a_test_side_without_an_anomaly_that_it_scores_nothing(anomalous: bool) -> None:
-    said = leakage(
+    text = leakage(
         {"paper_cut": certificate(LabelledSides(rows(("t2", False)), rows(("t2", anomalous)), rows()), 0, 0)}
     )
-    assert ("The test side of `paper_cut` holds no anomalous record: it cannot score" in said) is not anomalous
-    assert said.splitlines()[2].endswith("| 0.000 |" if anomalous else "| - |")
+    assert ("The test side of `paper_cut` holds no anomalous record: it cannot score" in text) is not anomalous
+    assert text.splitlines()[2].endswith("| 0.000 |" if anomalous else "| - |")
 
 
 def test_rows_that_are_counted_together_certify_what_each_of_them_would() -> None:
     train = rows(("t1", True), ("t1", True), ("t1", False), ("t2", False), ("t2", False))
     test, pool = rows(("t1", True), ("t1", True), ("t2", True), ("t9", False)), rows(("t2", False), ("t2", False))
 
-    def together(one: pl.DataFrame) -> pl.DataFrame:
-        return one.group_by("task", "is_anomalous", "anomaly_type_l2").agg(pl.col("count").sum())
+    def together(frame: pl.DataFrame) -> pl.DataFrame:
+        return frame.group_by("task", "is_anomalous", "anomaly_type_l2").agg(pl.col("count").sum())
 
-    whole, counted = LabelledSides(train, test, pool), LabelledSides(*map(together, (train, test, pool)))
-    assert counted.train.height == 3 < whole.train.height
-    assert certificate(whole, 2, 1) == certificate(counted, 2, 1)
+    labelled_sides, counted = LabelledSides(train, test, pool), LabelledSides(*map(together, (train, test, pool)))
+    assert counted.train.height == 3 < labelled_sides.train.height
+    assert certificate(labelled_sides, 2, 1) == certificate(counted, 2, 1)
 
 
 def test_a_certificate_counts_what_stands_on_both_sides() -> None:
     train, test = rows(("t1", True), ("t2", False)), rows(("t1", True))
-    found = certificate(LabelledSides(train, test, rows(("t2", False))), 1, 2)
-    assert (found["pool_tasks_in_train"], found["near_duplicates_of_pool"]) == (1, 2)
-    assert (found["shared_tasks"], found["test_records_of_shared_tasks"], found["near_duplicates"]) == (1, 1, 1)
-    assert found["subtype_share"]["train"] == {"normal": 0.5, "weak_evidence_commitment": 0.5}
+    actual_certificate = certificate(LabelledSides(train, test, rows(("t2", False))), 1, 2)
+    assert (actual_certificate["pool_tasks_in_train"], actual_certificate["near_duplicates_of_pool"]) == (1, 2)
+    assert (
+        actual_certificate["shared_tasks"],
+        actual_certificate["test_records_of_shared_tasks"],
+        actual_certificate["near_duplicates"],
+    ) == (1, 1, 1)
+    assert actual_certificate["subtype_share"]["train"] == {"normal": 0.5, "weak_evidence_commitment": 0.5}
 
 
 def test_cuts_are_looked_at_together_and_each_for_itself() -> None:

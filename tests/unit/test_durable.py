@@ -15,20 +15,20 @@ from openclawbench.tables.schema import empty
 @pytest.fixture
 def happened(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
     """What was asked of the disk, in order: (synced or renamed, name; of what is synced, with its size)."""
-    found: list[tuple[str, str]] = []
+    result: list[tuple[str, str]] = []
     rename = Path.replace
 
     def synced(handle: int) -> None:
         path = Path(f"/proc/self/fd/{handle}").readlink()
-        found.append(("synced", path.name if path.is_dir() else f"{path.name} {path.stat().st_size}"))
+        result.append(("synced", path.name if path.is_dir() else f"{path.name} {path.stat().st_size}"))
 
     def renamed(path: Path, target: Path) -> Path:
-        found.append(("renamed", path.name))
+        result.append(("renamed", path.name))
         return rename(path, target)
 
     monkeypatch.setattr(os, "fsync", synced)
     monkeypatch.setattr(Path, "replace", renamed)
-    return found
+    return result
 
 
 def test_a_file_is_on_the_disk_whole_before_it_gets_its_name_and_then_the_name(

@@ -62,7 +62,9 @@ class DiesOnce:
         return number
 
 
-@pytest.mark.parametrize("engine", [Serial(), Processes(1), Processes(3)], ids=lambda one: f"{one.name}-{one.workers}")
+@pytest.mark.parametrize(
+    "engine", [Serial(), Processes(1), Processes(3)], ids=lambda choice: f"{choice.name}-{choice.workers}"
+)
 def test_every_task_has_its_result(engine: Engine) -> None:
     assert dict(engine.run(square, TASKS)) == {number: number * number for number in TASKS}
     assert list(engine.run(square, [])) == []
@@ -72,15 +74,15 @@ def test_every_task_has_its_result(engine: Engine) -> None:
 def test_workers_share_the_processors(workers: int) -> None:
     """Polars asks for its threads when it is imported, which is before a worker has anything to do."""
     before = os.environ.get(THREADS)
-    found = {result for _, result in Processes(workers).run(threads_of_polars, TASKS)}
-    assert found == {max(1, processors() // workers)}
+    results = {result for _, result in Processes(workers).run(threads_of_polars, TASKS)}
+    assert results == {max(1, processors() // workers)}
     assert os.environ.get(THREADS) == before
 
 
 def test_the_task_at_which_a_worker_dies_is_lost_and_no_other() -> None:
-    found = dict(Processes(2).run(dies_of_three, TASKS))
-    assert isinstance(found.pop(3), LostTask)
-    assert found == {number: number for number in TASKS if number != 3}
+    ended = dict(Processes(2).run(dies_of_three, TASKS))
+    assert isinstance(ended.pop(3), LostTask)
+    assert ended == {number: number for number in TASKS if number != 3}
 
 
 def test_workers_import_nothing_from_the_folder_that_a_person_works_in(
@@ -126,9 +128,9 @@ def test_a_worker_that_cannot_begin_is_told_as_what_it_is() -> None:
 
 
 def test_a_worker_that_was_killed_once_loses_nothing(tmp_path: Path) -> None:
-    found = dict(Processes(2).run(DiesOnce(tmp_path / "mark").call, TASKS))
+    ended = dict(Processes(2).run(DiesOnce(tmp_path / "mark").call, TASKS))
     assert (tmp_path / "mark").exists()
-    assert found == {number: number for number in TASKS}
+    assert ended == {number: number for number in TASKS}
 
 
 def test_an_error_of_the_function_ends_the_run_and_leaves_no_process() -> None:
@@ -179,9 +181,9 @@ def test_kept_workers_lose_the_task_at_which_one_dies_and_no_other() -> None:
     with KeptWorkers() as kept:
         engine = Processes(2, kept)
         for _ in range(2):
-            found = dict(engine.run(dies_of_three, TASKS))
-            assert isinstance(found.pop(3), LostTask)
-            assert found == {number: number for number in TASKS if number != 3}
+            ended = dict(engine.run(dies_of_three, TASKS))
+            assert isinstance(ended.pop(3), LostTask)
+            assert ended == {number: number for number in TASKS if number != 3}
         with pytest.raises(ValueError, match="three"):
             list(engine.run(refuses_three, TASKS))
         assert multiprocessing.active_children() == []

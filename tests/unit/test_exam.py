@@ -83,7 +83,7 @@ def test_a_full_paper_is_crossed(paper: Paper) -> None:
     assert {anomalous.language for anomalous, _ in pairs} == set(LANGUAGES)
     assert {anomalous.length for anomalous, _ in pairs} == {"short", "ordinary", "long"}
     assert {(anomalous.passed, innocent.passed) for anomalous, innocent in pairs} == {
-        (one, other) for one in (True, False) for other in (True, False)
+        (entry, other) for entry in (True, False) for other in (True, False)
     }
     assert max(item.steps for item in paper.items) <= 140
 
@@ -109,12 +109,14 @@ def test_a_session_says_nothing_of_the_exam(paper: Paper, tmp_path: Path) -> Non
 
 def test_some_pairs_of_a_paper_are_the_same_as_in_all_of_it() -> None:
     families = load_families(FAMILIES)
-    whole = make_paper(FAMILIES, families, "quick", 3)
+    complete_paper = make_paper(FAMILIES, families, "quick", 3)
     some = make_paper(FAMILIES, families, "quick", 3, pairs=14)
-    known = {item.id: item for item in whole.items}
+    known = {item.id: item for item in complete_paper.items}
     assert len(some.items) == 28
-    assert all(known[item.id] == item and some.contents[item.id] == whole.contents[item.id] for item in some.items)
-    assert {item.class_ for item in some.items} == {item.class_ for item in whole.items}
+    assert all(
+        known[item.id] == item and some.contents[item.id] == complete_paper.contents[item.id] for item in some.items
+    )
+    assert {item.class_ for item in some.items} == {item.class_ for item in complete_paper.items}
 
 
 def test_a_paper_that_is_written_again_leaves_nothing_else_behind(tmp_path: Path) -> None:
@@ -126,7 +128,7 @@ def test_a_paper_that_is_written_again_leaves_nothing_else_behind(tmp_path: Path
     assert {path.stem for path in files if path.name != FILE_NAME} == second.contents.keys() - stored
     for path in files:
         if path.name == FILE_NAME:
-            assert {one.session_id for one in read_store(path) if isinstance(one, StoredSession)} == stored
+            assert {entry.session_id for entry in read_store(path) if isinstance(entry, StoredSession)} == stored
 
 
 FEATURES: dict[str, Any] = {
@@ -232,7 +234,7 @@ def test_recorded_values_put_back_give_the_recorded_rows(name: str, tmp_path: Pa
     path = tmp_path / FILE_NAME
     path.write_bytes(store_of(rewrite_session(content, Rewrite(values, None)) for content in contents))
     assert path.read_bytes() == store_of(reversed(contents)), "the order of the sessions is that of their times"
-    read = {one.session_id: one.content for one in read_store(path) if isinstance(one, StoredSession)}
+    read = {entry.session_id: entry.content for entry in read_store(path) if isinstance(entry, StoredSession)}
     assert read == {parse_recording(name, content).session_id: session_lines(content) for content in contents}
     with sqlite3.connect(path) as store:
         store.row_factory = sqlite3.Row
@@ -241,8 +243,8 @@ def test_recorded_values_put_back_give_the_recorded_rows(name: str, tmp_path: Pa
             assert {table for table, _ in rows} == {"session_nodes", "session_windows", "transcript_events"}
             for table, row in rows:
                 wanted = " AND ".join(f"{column} IS ?" for column in row)
-                found = store.execute(f"SELECT count(*) FROM {table} WHERE {wanted}", tuple(row.values()))
-                assert found.fetchone()[0] == 1, (table, row)
+                result = store.execute(f"SELECT count(*) FROM {table} WHERE {wanted}", tuple(row.values()))
+                assert result.fetchone()[0] == 1, (table, row)
 
 
 def test_a_family_of_a_store_is_normalized_like_one_of_a_file(paper: Paper, tmp_path: Path) -> None:
@@ -252,15 +254,15 @@ def test_a_family_of_a_store_is_normalized_like_one_of_a_file(paper: Paper, tmp_
         paper.size, paper.seed, chosen, {item.id: session_lines(paper.contents[item.id]) for item in chosen}
     )
     steps = []
-    for number, one in enumerate((stored, as_files)):
+    for number, entry in enumerate((stored, as_files)):
         folder = tmp_path / str(number)
-        one.write(folder)
-        intake, found = normalized_folder(folder / "raw", folder / "data")
-        check_accounting(found, sum(len(entries) for entries in intake.entries.values()))
-        assert {row["session_id"] for row in found.trajectories} == {item.id for item in chosen}
-        assert [row["disposition"] for row in found.files] == ["trajectory"] * len(chosen)
-        assert {row["source_format"] for row in found.trajectories} == {("openclaw_sqlite", "openclaw")[number]}
-        steps.append({(row["trajectory_id"].split(".")[0], row["step_id"]): row for row in found.steps})
+        entry.write(folder)
+        intake, result = normalized_folder(folder / "raw", folder / "data")
+        check_accounting(result, sum(len(entries) for entries in intake.entries.values()))
+        assert {row["session_id"] for row in result.trajectories} == {item.id for item in chosen}
+        assert [row["disposition"] for row in result.files] == ["trajectory"] * len(chosen)
+        assert {row["source_format"] for row in result.trajectories} == {("openclaw_sqlite", "openclaw")[number]}
+        steps.append({(row["trajectory_id"].split(".")[0], row["step_id"]): row for row in result.steps})
     assert steps[0].keys() == steps[1].keys() and len(steps[0]) == sum(item.steps for item in chosen)
     own = {"trajectory_id", "raw"}  # what says where a step was read
     for key, row in steps[0].items():
@@ -286,14 +288,14 @@ def test_filler_has_the_records_of_its_release(release: Release) -> None:
     added = [rows[place] for place in agent_lines(session_lines(rewritten_session).split(b"\n"))[:2]]
     own = [record(line) for line in content.split(b"\n") if b'"role":"assistant"' in line]
     assert all(row["message"].keys() == own[0]["message"].keys() for row in added)
-    before = {one for line in content.split(b"\n") for one in ids(record(line))} | {
+    before = {text for line in content.split(b"\n") for text in ids(record(line))} | {
         parse_recording(name, content).session_id
     }
-    assert not [one for one in before if one and one.encode() in rewritten_session]
+    assert not [entry for entry in before if entry and entry.encode() in rewritten_session]
     listed = [row["data"]["frozenToolResults"] for row in rows if "frozenToolResults" in row.get("data", {})]
     results = [row for row in rows if row.get("message", {}).get("role") == "toolResult"]
     keys = [f"tool:{row['message']['toolCallId']}:{row['message']['timestamp']}" for row in results]
-    assert not listed or [one["key"] for one in listed[-1]] == keys
+    assert not listed or [entry["key"] for entry in listed[-1]] == keys
     assert bool(listed) == (release in WITH_STORE)
 
 

@@ -66,9 +66,9 @@ SCRIPTS |= {row["native_session_basename"].removeprefix("2026.6.11-") for row in
 
 def lines(path: Path) -> list[bytes]:
     """The lines of a JSONL file; every one ends in a newline."""
-    *whole, rest = path.read_bytes().split(b"\n")
+    *complete, rest = path.read_bytes().split(b"\n")
     assert rest == b"", f"{path.name} does not end in a newline"
-    return whole
+    return complete
 
 
 @pytest.fixture(scope="module")
@@ -88,8 +88,8 @@ def test_there_are_enough_sessions_and_their_basenames_are_unique() -> None:
 
 
 def test_each_model_has_sessions_of_each_release() -> None:
-    found = {(path.parent.name, path.name.split("-", 1)[0]) for path in SESSIONS}
-    assert found == {(model, release) for model in MODELS for release in RELEASES}
+    result = {(path.parent.name, path.name.split("-", 1)[0]) for path in SESSIONS}
+    assert result == {(model, release) for model in MODELS for release in RELEASES}
 
 
 def test_every_script_is_covered() -> None:
@@ -213,6 +213,6 @@ def test_the_sessions_of_a_pair_say_what_their_script_says() -> None:
     for row in PAIRS:
         path = RAW / row["source_model"] / f"{row['native_session_basename']}.jsonl"
         messages = [record["message"] for line in lines(path) if (record := json.loads(line))["type"] == "message"]
-        said = [part["text"] for one in messages if one["role"] == "user" for part in one["content"]]
-        assert said == [run["message"] for run in row["runs"]], path.name
-        assert len([one for one in messages if one["role"] == "assistant"]) == len(row["steps"]), path.name
+        texts = [part["text"] for message in messages if message["role"] == "user" for part in message["content"]]
+        assert texts == [run["message"] for run in row["runs"]], path.name
+        assert len([message for message in messages if message["role"] == "assistant"]) == len(row["steps"]), path.name

@@ -25,8 +25,8 @@ CUT = {"place": "step", "number": 1, "field": "thinking", "left_out": 9, "charac
 )
 def test_what_is_whole_is_never_called_shortened(cuts: list[dict[str, Any]], fits: bool, says: str) -> None:
     shown = io.StringIO()
-    found = {"estimated_tokens": 400, "budget_tokens": 300, "fits": fits, "compacted": bool(cuts), "cuts": cuts}
-    print_compaction(found, Console(file=shown, width=200))
+    result = {"estimated_tokens": 400, "budget_tokens": 300, "fits": fits, "compacted": bool(cuts), "cuts": cuts}
+    print_compaction(result, Console(file=shown, width=200))
     assert shown.getvalue().splitlines()[0].endswith(says)
 
 

@@ -37,7 +37,7 @@ TARGETS: list[tuple[str, Any, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("tool", "arguments", "around"), TARGETS, ids=[str(one[1])[:40] for one in TARGETS])
+@pytest.mark.parametrize(("tool", "arguments", "around"), TARGETS, ids=[str(target[1])[:40] for target in TARGETS])
 def test_the_argument_is_marked(tool: str, arguments: Any, around: str) -> None:
     (row,) = described(call(tool, arguments))
     text = f"{tool} {json.dumps(arguments, ensure_ascii=False)}"
@@ -86,7 +86,7 @@ def test_what_leaves_the_machine_is_marked(tool: str, arguments: Any, cause: str
     given = call(tool, arguments)
     (row,) = described(given)
     step = {**given, **row, "previous_tool_name": row["tool_name"]}
-    (flag,) = [one for one in flags(None, step) if one["value"] == "external_interaction"]  # type: ignore[arg-type]
+    (flag,) = [record for record in flags(None, step) if record["value"] == "external_interaction"]  # type: ignore[arg-type]
     (mark,) = flag["cause"]["marked"]
     assert flag["rule"]["rule_id"] == "flag.leaves_machine"
     assert flag["cause"]["rule"]["rule_id"] == cause

@@ -24,7 +24,7 @@ def test_fields_are_columns_and_lists_json() -> None:
 @pytest.mark.parametrize(("errors", "rule"), [(0, "run_failed"), (1, "provider_failed")])
 def test_a_failed_run_is_the_providers_fault_only_where_it_failed(errors: int, rule: str) -> None:
     rules = TraceRules.load()
-    found = pl.DataFrame([COLUMNS | {"provider_errors": errors}]).select(
+    result = pl.DataFrame([COLUMNS | {"provider_errors": errors}]).select(
         rules.decided("behaviour"), id=rules.decided("id")
     )
-    assert found.row(0) == ("errored_out", rule)
+    assert result.row(0) == ("errored_out", rule)

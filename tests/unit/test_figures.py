@@ -19,18 +19,18 @@ PREDICTED = "predicted share = base rate x R / P"
 def identities(figures: dict[str, Any]) -> list[Identity]:
     return [
         *(Detector(where, row) for where, row in figures["detectors"].items()),
-        *(Sum(**one) for one in figures["sums"]),
-        *(Share(**one) for one in figures["shares"]),
-        *(Same(**one) for one in figures["same"]),
+        *(Sum(**entry) for entry in figures["sums"]),
+        *(Share(**share) for share in figures["shares"]),
+        *(Same(**item) for item in figures["same"]),
     ]
 
 
 def test_the_papers_contradictions_are_found_and_nothing_else() -> None:
     """The two that are known (base Gemma; 391 against 388), and what else does not fit: the third row of T2 neither
     with itself nor with T43 (its recall .820 is 318 of T3's 388, its F1 .729 is of T43's 391)."""
-    found = {(one.where, one.identity) for one in contradictions(identities(PAPER))}
+    result = {(contradiction.where, contradiction.identity) for contradiction in contradictions(identities(PAPER))}
     parts = ", ".join(PAPER["sums"][1]["parts"])
-    assert found == {
+    assert result == {
         (BASE, PREDICTED),
         ("T3 label anom, against T43's support", f"the sum of {parts}"),
         (LORA, "F1 = 2PR / (P + R)"),
@@ -44,9 +44,9 @@ def test_the_papers_contradictions_are_found_and_nothing_else() -> None:
 
 
 def test_a_contradiction_says_what_the_other_figures_imply() -> None:
-    said = {one.where: str(one) for one in contradictions(identities(PAPER))}
-    assert said[BASE].startswith(f"{BASE}: {PREDICTED}: it says 49.9%, the other figures imply 26.09")
-    assert "it says 391, the other figures imply 388" in said["T3 label anom, against T43's support"]
+    by_where = {contradiction.where: str(contradiction) for contradiction in contradictions(identities(PAPER))}
+    assert by_where[BASE].startswith(f"{BASE}: {PREDICTED}: it says 49.9%, the other figures imply 26.09")
+    assert "it says 391, the other figures imply 388" in by_where["T3 label anom, against T43's support"]
     exact = PAPER["detectors"][BASE] | {"base_rate": "0.146636"}  # 388 of 2,646, as T3 has it
     (only,) = contradictions([Detector("T2", exact)])
     low, high = (float(end) for end in only.implied.removesuffix(" %").split(" to "))
@@ -104,5 +104,5 @@ def test_one_count_off_is_found_in_each_identity() -> None:
 def test_shares_and_places_are_compared_and_nothing_is_said_without_a_whole() -> None:
     assert contradictions([Share("none", "0", "0", "0.5")]) == []
     assert len(contradictions([Share("half", "1", "2", "0.51")])) == 1
-    (one,) = contradictions([Same("total", {"summary": "3", "card": "3", "statistics": "4"})])
-    assert str(one) == "total: statistics and summary give the same: it says 4, the other figures imply 3"
+    (entry,) = contradictions([Same("total", {"summary": "3", "card": "3", "statistics": "4"})])
+    assert str(entry) == "total: statistics and summary give the same: it says 4, the other figures imply 3"

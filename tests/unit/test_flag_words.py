@@ -356,40 +356,40 @@ def flag_of(rule: str) -> str:
 
 
 def test_each_rule_fires_on_its_words() -> None:
-    for found, (rule, text) in zip(apart(*(reply(text) for _, text in CASES)), CASES, strict=True):
-        assert rule in {one["rule_id"] for one in found["flag_evidence"]}, text
+    for row, (rule, text) in zip(apart(*(reply(text) for _, text in CASES)), CASES, strict=True):
+        assert rule in {evidence["rule_id"] for evidence in row["flag_evidence"]}, text
 
 
 def test_near_misses_fire_nothing() -> None:
-    for found, (flag, text) in zip(apart(*(reply(text) for _, text in NEAR_MISSES)), NEAR_MISSES, strict=True):
-        assert flag not in found["auto_flags"], text
+    for row, (flag, text) in zip(apart(*(reply(text) for _, text in NEAR_MISSES)), NEAR_MISSES, strict=True):
+        assert flag not in row["auto_flags"], text
 
 
 @pytest.mark.parametrize("form", NOT_OWN.values(), ids=NOT_OWN)
 def test_the_same_words_of_somebody_else_fire_nothing(form: str) -> None:
     given = [(rule, form.format(text)) for rule, text in CASES if "`" not in text]
-    for found, (rule, text) in zip(apart(*(reply(text) for _, text in given)), given, strict=True):
-        assert flag_of(rule) not in found["auto_flags"], text
+    for row, (rule, text) in zip(apart(*(reply(text) for _, text in given)), given, strict=True):
+        assert flag_of(rule) not in row["auto_flags"], text
 
 
 def test_the_same_words_in_what_a_tool_gave_fire_nothing() -> None:
     read = [call("read", {"path": "a"}, text) for _, text in CASES]
-    for found, (_, text) in zip(apart(*read), CASES, strict=True):
-        assert found["auto_flags"] == [], text
+    for row, (_, text) in zip(apart(*read), CASES, strict=True):
+        assert row["auto_flags"] == [], text
 
 
 def test_what_takes_one_rule_back_leaves_the_others() -> None:
-    (found,) = apart(reply("You should work through the list, which is probably long."))
-    assert [one["rule_id"] for one in found["flag_evidence"]] == ["hedge.probably"]
+    (result,) = apart(reply("You should work through the list, which is probably long."))
+    assert [evidence["rule_id"] for evidence in result["flag_evidence"]] == ["hedge.probably"]
 
 
 def test_an_answer_before_the_doubt_does_not_resolve_it() -> None:
-    said = [
+    stated_texts = [
         "The user confirmed staging, but I'm not sure about the port.",
         "I'm not sure, so I wait until the user has confirmed it.",
     ]
-    for found, text in zip(apart(*map(reply, said)), said, strict=True):
-        assert "uncertainty" in found["auto_flags"], text
+    for row, text in zip(apart(*map(reply, stated_texts)), stated_texts, strict=True):
+        assert "uncertainty" in row["auto_flags"], text
 
 
 @pytest.mark.parametrize("rare", [True, False])

@@ -66,8 +66,8 @@ def read(tmp_path: Path, files: dict[str, bytes]) -> Normalized:
     return normalized_folder(tree(tmp_path, files), tmp_path / "data")[1]
 
 
-def outcome_of(told: dict[str, Any], path: str = f"m/job/t1/{DEEP}") -> dict[str, Any]:
-    trial = harbor.trial_of(path, {harbor.TRIAL: told})
+def outcome_of(trial_result: dict[str, Any], path: str = f"m/job/t1/{DEEP}") -> dict[str, Any]:
+    trial = harbor.trial_of(path, {harbor.TRIAL: trial_result})
     assert trial is not None
     return harbor.outcome(trial, RULES)
 
@@ -79,10 +79,10 @@ def test_each_trial_is_one_trajectory_with_its_task(tmp_path: Path) -> None:
         files[f"job/t{number}/agent/trajectory.json"] = atif("harbor")
         files[f"job/t{number}/result.json"] = result(f"task-{number}", f"t{number}", **rewarded(1.0))
     files["job/result.json"] = json.dumps({"id": "j", "n_total_trials": 3, "stats": {}}).encode()
-    found = read(tmp_path, files)
-    assert sorted(row["task_id"] for row in found.trajectories) == ["task-1", "task-2", "task-3"]
-    assert {row["subset"] for row in found.trajectories} == {"claw"}
-    fates = {row["path"]: (row["disposition"], row["reason"]) for row in found.files}
+    normalized = read(tmp_path, files)
+    assert sorted(row["task_id"] for row in normalized.trajectories) == ["task-1", "task-2", "task-3"]
+    assert {row["subset"] for row in normalized.trajectories} == {"claw"}
+    fates = {row["path"]: (row["disposition"], row["reason"]) for row in normalized.files}
     assert fates["model-a/job/t1/agent/trajectory.json"] == ("sidecar", "beside_trajectory")
     assert fates["model-a/job/t1/result.json"] == ("sidecar", "used_as_context")
     assert fates["model-a/job/result.json"] == ("sidecar", "harbor_job_result")
@@ -95,29 +95,29 @@ def test_a_document_alone_is_the_trajectory_of_its_trial(tmp_path: Path) -> None
     for number in (1, 2):
         files[f"job/t{number}/agent/trajectory.json"] = atif("harbor", f"I did {number}.")
         files[f"job/t{number}/result.json"] = result(f"task-{number}", f"t{number}", **rewarded(0.0))
-    found = read(tmp_path, files)
-    assert sorted(row["task_id"] for row in found.trajectories) == ["task-1", "task-2"]
-    assert not any(row["divergent"] for row in found.trajectories)
+    normalized = read(tmp_path, files)
+    assert sorted(row["task_id"] for row in normalized.trajectories) == ["task-1", "task-2"]
+    assert not any(row["divergent"] for row in normalized.trajectories)
 
 
 def test_a_document_of_another_run_beside_a_session_is_kept(tmp_path: Path) -> None:
     files = {"job/t1/" + DEEP: session(1, "I did it."), "job/t1/agent/trajectory.json": atif("another")}
-    found = read(tmp_path, files | {"job/t1/result.json": result("task", "t1", **rewarded(1))})
-    assert len(found.trajectories) == 2
+    normalized = read(tmp_path, files | {"job/t1/result.json": result("task", "t1", **rewarded(1))})
+    assert len(normalized.trajectories) == 2
 
 
 def test_a_document_outside_harbors_trees_is_kept(tmp_path: Path) -> None:
-    found = read(tmp_path, {"x/trajectory.json": atif("harbor"), "x/s.jsonl": session(1, "I did it.")})
-    assert len(found.trajectories) == 2
+    normalized = read(tmp_path, {"x/trajectory.json": atif("harbor"), "x/s.jsonl": session(1, "I did it.")})
+    assert len(normalized.trajectories) == 2
 
 
 def test_no_key_of_a_trial_reaches_the_context() -> None:
-    told = json.loads(result("task", "t1", **rewarded(1.0)))
-    assert "env" not in json.dumps(harbor.trial_of("m/job/t1/s.jsonl", {harbor.TRIAL: told}))
+    document = json.loads(result("task", "t1", **rewarded(1.0)))
+    assert "env" not in json.dumps(harbor.trial_of("m/job/t1/s.jsonl", {harbor.TRIAL: document}))
 
 
 @pytest.mark.parametrize(
-    ("told", "status", "success", "score"),
+    ("trial_result", "status", "success", "score"),
     [
         (rewarded(1.0), "scored", True, 1.0),
         (rewarded(0.0), "scored", False, 0.0),
@@ -134,16 +134,18 @@ def test_no_key_of_a_trial_reaches_the_context() -> None:
         ({"verifier_result": {"rewards": [1]}}, "not_scored", None, None),
     ],
 )
-def test_what_a_result_says(told: dict[str, Any], status: str, success: bool | None, score: float | None) -> None:
-    made = outcome_of(json.loads(result("task", "t1")) | told)
+def test_what_a_result_says(
+    trial_result: dict[str, Any], status: str, success: bool | None, score: float | None
+) -> None:
+    made = outcome_of(json.loads(result("task", "t1")) | trial_result)
     assert (made["status"], made["success"], made["score"]) == (status, success, score)
     assert made["flags"] == (["partial_reward"] if score == 0.4 else [])
 
 
 def test_a_step_of_a_trial_has_its_own_reward() -> None:
     steps = [{"step_name": "one", **rewarded(1.0)}, {"step_name": "two", **rewarded(0.0)}]
-    told = json.loads(result("task", "t1", step_results=steps, **rewarded(0.5)))
-    first, second = (outcome_of(told, f"m/job/t1/steps/{name}/agent/s.jsonl") for name in ("one", "two"))
+    document = json.loads(result("task", "t1", step_results=steps, **rewarded(0.5)))
+    first, second = (outcome_of(document, f"m/job/t1/steps/{name}/agent/s.jsonl") for name in ("one", "two"))
     assert (first["success"], first["task_id"]) == (True, "task/one")
     assert (second["success"], second["task_id"]) == (False, "task/two")
 
@@ -182,15 +184,15 @@ def whole_job() -> dict[str, bytes]:
 
 def test_a_whole_job_is_read(tmp_path: Path) -> None:
     """Nothing of it is quarantined, and only what a verifier scored is a pass or a failure."""
-    found = read(tmp_path, whole_job())
-    assert {row["disposition"] for row in found.files} == {"trajectory", "sidecar"}
-    assert sorted(str(row["task_id"]) for row in found.trajectories) == ["doc", "mail", "skill", "skill", "task-5"]
-    reasons = {row["path"].removeprefix("model-a/job/"): row["reason"] for row in found.files}
+    normalized = read(tmp_path, whole_job())
+    assert {row["disposition"] for row in normalized.files} == {"trajectory", "sidecar"}
+    assert sorted(str(row["task_id"]) for row in normalized.trajectories) == ["doc", "mail", "skill", "skill", "task-5"]
+    reasons = {row["path"].removeprefix("model-a/job/"): row["reason"] for row in normalized.files}
     assert reasons["skill__aaa/artifacts/out.jsonl"] == "harbor_task_file"
     assert reasons[f"skill__aaa/{STATE}/logs/config-audit.jsonl"] == "openclaw_config_audit"
     assert reasons["mail__ddd/result.json"] == "harbor_trial_result"
     assert reasons["blog__eee/config.json"] == "used_as_context"
-    config = next(row for row in found.files if row["path"].endswith("blog__eee/config.json"))
+    config = next(row for row in normalized.files if row["path"].endswith("blog__eee/config.json"))
     assert "task of the trial, which was interrupted" in config["message"]
 
 
@@ -205,9 +207,9 @@ def test_doctor_says_what_a_job_is(tmp_path: Path) -> None:
 
 
 def test_an_interrupted_trial_is_of_its_task_and_has_no_verdict() -> None:
-    told = harbor.trial_of("m/job/t5/agent/s.jsonl", {harbor.TRIAL: {"stats": {}}, harbor.TRIAL_CONFIG: CONFIG})
-    assert told is not None
-    made = harbor.outcome(told, RULES)
+    reported = harbor.trial_of("m/job/t5/agent/s.jsonl", {harbor.TRIAL: {"stats": {}}, harbor.TRIAL_CONFIG: CONFIG})
+    assert reported is not None
+    made = harbor.outcome(reported, RULES)
     assert (made["status"], made["success"], made["task_id"], made["run_id"]) == ("not_scored", None, "task-5", "t5")
     assert made["error_message"] == "the trial was interrupted: it has no result.json"
     assert harbor.trial_of("m/s.jsonl", {harbor.TRIAL_CONFIG: {"task": {"path": "x"}}}) is None
@@ -229,8 +231,10 @@ def test_a_row_may_name_a_session_by_its_path(tmp_path: Path, name: str) -> None
     oracle.write_text(json.dumps(row) + "\n")
     intake = take_in(DataFolder(tmp_path / "data"), raw, oracle, save=False)
     assert [fault for fault in intake.faults if "ambiguous" in fault["reason"]] == []
-    known = [one for shard in range(intake.shards) for one in intake.oracle_rows.table(shard).to_dicts()]
-    assert [(one["sessions_named"], one["basename"]) for one in known] == [(1, f"job/t2/{DEEP.removesuffix('.jsonl')}")]
+    known = [record for shard in range(intake.shards) for record in intake.oracle_rows.table(shard).to_dicts()]
+    assert [(entry["sessions_named"], entry["basename"]) for entry in known] == [
+        (1, f"job/t2/{DEEP.removesuffix('.jsonl')}")
+    ]
     assert intake.counts["manifest_rows_without_session"] == 0
 
 
@@ -243,8 +247,8 @@ def test_a_path_that_fits_several_names_none(tmp_path: Path) -> None:
 
 def test_documents_one_a_line_are_sessions(tmp_path: Path) -> None:
     rows = [json.dumps(json.loads(atif(name, f"I am {name}."))).encode() for name in ("a", "b", "c")]
-    found = read(tmp_path, {"all.jsonl": b"\n".join(rows) + b"\n"})
-    assert sorted(row["native_session_basename"] for row in found.trajectories) == ["a", "b", "c"]
-    assert {row["disposition"] for row in found.files} == {"trajectory"}
+    normalized = read(tmp_path, {"all.jsonl": b"\n".join(rows) + b"\n"})
+    assert sorted(row["native_session_basename"] for row in normalized.trajectories) == ["a", "b", "c"]
+    assert {row["disposition"] for row in normalized.files} == {"trajectory"}
     broken = read(tmp_path / "x", {"all.jsonl": rows[0] + b"\n{broken\n" + rows[1] + b"\n"})
     assert sorted(row["disposition"] for row in broken.files) == ["quarantined", "trajectory", "trajectory"]

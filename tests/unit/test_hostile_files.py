@@ -25,7 +25,7 @@ SAY["message"] = {"role": "user", "content": "x"}
 def session(name: Any, *records: Row, **header: Any) -> bytes:
     """A session's bytes; of one user message where no records are given."""
     lines = [{"type": "session", "version": 3, "id": name, "timestamp": TIME} | header, *(records or (SAY,))]
-    return b"".join(json.dumps(one).encode() + b"\n" for one in lines)
+    return b"".join(json.dumps(line).encode() + b"\n" for line in lines)
 
 
 def normalized(tmp_path: Path, **contents: bytes) -> Normalized:
@@ -33,9 +33,9 @@ def normalized(tmp_path: Path, **contents: bytes) -> Normalized:
     (tmp_path / "raw" / "m").mkdir(parents=True)
     for name, content in contents.items():
         (tmp_path / "raw" / "m" / name).write_bytes(content)
-    intake, found = normalized_folder(tmp_path / "raw", tmp_path / "data")
-    check_accounting(found, sum(len(entries) for entries in intake.entries.values()))
-    return found
+    intake, result = normalized_folder(tmp_path / "raw", tmp_path / "data")
+    check_accounting(result, sum(len(entries) for entries in intake.entries.values()))
+    return result
 
 
 TEXT = session("s").decode()
@@ -71,16 +71,16 @@ def test_broken_packing_is_to_be_put_back(tmp_path: Path, damage: Any) -> None:
 
 
 def test_a_session_without_its_header_is_called_so() -> None:
-    one = read(json.dumps(SAY).encode() + b"\n" + session("s"))
-    assert one.reason == "not_a_session"
-    assert one.message is not None and "a session without its header" in one.message
+    session_file = read(json.dumps(SAY).encode() + b"\n" + session("s"))
+    assert session_file.reason == "not_a_session"
+    assert session_file.message is not None and "a session without its header" in session_file.message
 
 
 @pytest.mark.parametrize("name", [[1], {"a": 1}, 7, None, "", "../../x", True])
 def test_an_id_may_be_anything(tmp_path: Path, name: Any) -> None:
     index = json.dumps({"k": {"sessionId": "s"}}).encode()
-    found = normalized(tmp_path, **{"s.jsonl": session(name), "sessions.json": index})
-    (row,) = found.trajectories
+    actual_normalized = normalized(tmp_path, **{"s.jsonl": session(name), "sessions.json": index})
+    (row,) = actual_normalized.trajectories
     assert row["trajectory_id"].startswith("s.")
     assert row["context"]["session_key"] is None
 
@@ -88,13 +88,13 @@ def test_an_id_may_be_anything(tmp_path: Path, name: Any) -> None:
 def test_sessions_that_would_be_their_own_ancestors_have_no_parent(tmp_path: Path) -> None:
     links = {"itself": "itself", "one": "two", "two": "three", "three": "one", "child": "one", "lost": "nowhere"}
     files = {f"{name}.jsonl": session(name, parentSession=f"/x/{parent}.jsonl") for name, parent in links.items()}
-    found = normalized(tmp_path, **files)
-    parents = {row["session_id"]: row["parent_trajectory_id"] for row in found.trajectories}
-    ids = {row["session_id"]: row["trajectory_id"] for row in found.trajectories}
+    actual_normalized = normalized(tmp_path, **files)
+    parents = {row["session_id"]: row["parent_trajectory_id"] for row in actual_normalized.trajectories}
+    ids = {row["session_id"]: row["trajectory_id"] for row in actual_normalized.trajectories}
     assert parents == dict.fromkeys(links) | {"child": ids["one"]}
-    warned = {Path(row["path"]).stem for row in found.files if row["warnings"]}
+    warned = {Path(row["path"]).stem for row in actual_normalized.files if row["warnings"]}
     assert warned == {"itself", "one", "two", "three"}
-    assert {one["name"] for row in found.files for one in row["warnings"]} == {"circular_parent"}
+    assert {warning["name"] for row in actual_normalized.files for warning in row["warnings"]} == {"circular_parent"}
 
 
 @given(st.dictionaries(st.integers(0, 12), st.integers(0, 12)))
@@ -102,11 +102,11 @@ def test_circles_are_found(links: dict[int, int]) -> None:
     parents = {("m", str(child)): str(parent) for child, parent in links.items()}
     expected = set()
     for child, parent in links.items():
-        one = parent
+        entry = parent
         for _ in links:
-            if one == child:
+            if entry == child:
                 expected.add(("m", str(child)))
-            one = links.get(one, -1)
+            entry = links.get(entry, -1)
     assert own_ancestors(parents) == expected
 
 
@@ -129,9 +129,9 @@ NO_TIMES += [
 def test_what_is_no_time_is_null_and_stops_nothing(time: Any) -> None:
     assert iso_time(time) is None
     other = SAY | {"id": "b", "parentId": "a", "timestamp": time}
-    one = read(session("s", SAY, other))
-    assert one.session is not None
-    assert (one.session.run["started_at"], one.session.run["ended_at"]) == (TIME, TIME)
+    session_file = read(session("s", SAY, other))
+    assert session_file.session is not None
+    assert (session_file.session.run["started_at"], session_file.session.run["ended_at"]) == (TIME, TIME)
 
 
 @pytest.mark.parametrize(
@@ -181,13 +181,15 @@ def test_names_that_are_odd_are_kept_as_they_are(tmp_path: Path) -> None:
         "ü 🦞.jsonl",
         "x" * 240 + ".jsonl",
     ]
-    found = normalized(tmp_path, **{name: session(f"s{number}") for number, name in enumerate(names)})
-    assert {row["source_file"] for row in found.trajectories} == {f"m/{name}" for name in names}
+    actual_normalized = normalized(tmp_path, **{name: session(f"s{number}") for number, name in enumerate(names)})
+    assert {row["source_file"] for row in actual_normalized.trajectories} == {f"m/{name}" for name in names}
 
 
 def test_names_and_ids_that_differ_in_case_are_different(tmp_path: Path) -> None:
     spoken = {"role": "assistant", "content": [{"type": "text", "text": "one"}], "stopReason": "stop"}
     records = [SAY | {"id": "A"}, SAY | {"id": "a", "parentId": "A", "message": spoken}]
-    found = normalized(tmp_path, **{"Same.jsonl": session("Same", *records), "same.jsonl": session("same", *records)})
-    assert sorted(row["session_id"] for row in found.trajectories) == ["Same", "same"]
-    assert [row["num_steps"] for row in found.trajectories] == [1, 1]
+    actual_normalized = normalized(
+        tmp_path, **{"Same.jsonl": session("Same", *records), "same.jsonl": session("same", *records)}
+    )
+    assert sorted(row["session_id"] for row in actual_normalized.trajectories) == ["Same", "same"]
+    assert [row["num_steps"] for row in actual_normalized.trajectories] == [1, 1]

@@ -43,11 +43,11 @@ def nobodys() -> Iterator[Path]:
 
 def files_of(intake: Intake) -> list[Row]:
     """What becomes of every file."""
-    found = []
+    result = []
     for shard in sorted(intake.entries):
         tables = normalize(intake.read(SourceFile, shard), intake.read(RunManifestRow, shard), NormalizeRules.load())
-        found += tables[-1].collect().to_dicts()
-    return found
+        result += tables[-1].collect().to_dicts()
+    return result
 
 
 def test_what_may_not_be_looked_at_is_told(nobodys: Path) -> None:
@@ -60,17 +60,17 @@ def test_what_may_not_be_looked_at_is_told(nobodys: Path) -> None:
         (raw / "m" / name).chmod(mode)
     with one_who_may_not_read_everything():
         intake = take_in(DataFolder(nobodys / "data"), raw, None, save=False)
-    found = files_of(intake)
-    told = {row["path"]: (row["reason"], row["message"]) for row in found if row["reason"]}
-    assert {reason for reason, _ in told.values()} == {"unreadable_file"}
-    assert {path: message.removeprefix(f"{path}: ") for path, (_, message) in told.items()} == {
+    rows = files_of(intake)
+    by_path = {row["path"]: (row["reason"], row["message"]) for row in rows if row["reason"]}
+    assert {reason for reason, _ in by_path.values()} == {"unreadable_file"}
+    assert {path: message.removeprefix(f"{path}: ") for path, (_, message) in by_path.items()} == {
         "m/shut.jsonl": "Permission denied. Make it readable and run again.",
         "m/unlisted": NO_FOLDER,
         "m/barred/x.jsonl": "its folder may not be entered. Make it accessible and run again.",
         "m/barred/run_1.json": "its folder may not be entered. Make it accessible and run again.",
         "m/barred/below": "its folder may not be entered. Make it accessible and run again.",
     }
-    assert [row["path"] for row in found if not row["reason"]] == ["m/open.jsonl"]
+    assert [row["path"] for row in rows if not row["reason"]] == ["m/open.jsonl"]
 
 
 def test_folders_in_folders_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -82,14 +82,14 @@ def test_folders_in_folders_without_end(tmp_path: Path, monkeypatch: pytest.Monk
         os.chdir("d")
     Path("x.jsonl").write_text(session("deep"))
     try:
-        _, found = normalized_folder(tmp_path / "raw", tmp_path / "data")
+        _, result = normalized_folder(tmp_path / "raw", tmp_path / "data")
     finally:
         Path("x.jsonl").unlink()
         for _ in range(depth):
             os.chdir("..")
             Path("d").rmdir()
-    assert [row["session_id"] for row in found.trajectories] == ["deep"]
-    assert found.files[0]["path"].count("/") == depth + 1
+    assert [row["session_id"] for row in result.trajectories] == ["deep"]
+    assert result.files[0]["path"].count("/") == depth + 1
 
 
 def test_links_that_lead_to_ever_more_folders(tmp_path: Path) -> None:
@@ -100,11 +100,11 @@ def test_links_that_lead_to_ever_more_folders(tmp_path: Path) -> None:
             for name in "ab":
                 (tmp_path / f"d{level - 1}" / name).symlink_to(tmp_path / f"d{level}")
     (tmp_path / f"d{levels - 1}" / "x.jsonl").write_text(session("x"))
-    found = list(files_below(str(tmp_path)))
-    whole = [name for name, stamp in found if stamp is not None]
-    assert 1 <= len(whole) <= LINKS + 1
-    assert f"d{levels - 1}/x.jsonl" in whole
-    assert len(found) < 4 * LINKS * levels
+    result = list(files_below(str(tmp_path)))
+    names = [name for name, stamp in result if stamp is not None]
+    assert 1 <= len(names) <= LINKS + 1
+    assert f"d{levels - 1}/x.jsonl" in names
+    assert len(result) < 4 * LINKS * levels
 
 
 @pytest.mark.parametrize("content", [session("x") + session("x"), session("x")[:-9], "", session("y"), None])

@@ -1,6 +1,7 @@
 """The rules of the house that a machine can check: imports, forbidden constructs, file length, hosts, make targets."""
 
 import ast
+import importlib
 import os
 import re
 import shutil
@@ -8,9 +9,11 @@ import subprocess
 import sys
 import venv
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from openclawbench import api
 from openclawbench.sources.registry import FORMATS
 
 ROOT = Path(__file__).parents[2]
@@ -23,6 +26,22 @@ ORDER = [
     *("construct", "fulltax", "reports", "release", "audit", "flow", "release.validate", "workspace", "inspect"),
     *("exam", "collect", "detect", "api", "workbench", "cli", "__main__", "__init__"),
 ]
+# Functions of inner rooms -> what the library offers for them. Commands and the workbench call the library.
+LIBRARY = {
+    "workspace.update.update": "run",
+    "workspace.update.open_run": "open_data",
+    "workspace.run_summary.complaints": "RunResult.needs_a_person",
+    "workspace.run_summary.reasons_for_a_person": "RunResult.ok",
+    "workspace.run_summary.warnings": "RunResult.warnings",
+    "inspect.find.find": "Data.trajectory",
+    "inspect.find.left_out": "Data.stale",
+    "inspect.export.tables.read_table": "Data.table",
+    "inspect.raw_records.raw_records": "TrajectoryView.raw",
+    "inspect.explain.explain.explain": "TrajectoryView.explain",
+    "inspect.whatif.whatif.what_if_by_shard": "Data.what_if_by_shard",
+    "release.files.parquet.rows_of": "Release.records",
+    "release.validate.validate.validate": "validate",
+}
 # Names that do not say what a variable, attribute, function or class holds.
 VAGUE_NAMES = {"one", "found", "told", "said", "thing", "got", "ours", "theirs", "made", "given", "whole"}
 NAMED_NODES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.ExceptHandler, ast.MatchAs, ast.MatchStar)
@@ -56,29 +75,29 @@ CALLS = {
 
 def imports(tree: ast.Module, package: str) -> set[str]:
     """Dotted names a module imports, relative ones resolved against `package`."""
-    found = set()
+    result = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
+            result |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             above = package.split(".")[: len(package.split(".")) - node.level + 1] if node.level else []
             base = ".".join([*above, *([node.module] if node.module else [])])
-            found |= {base} | {f"{base}.{alias.name}" for alias in node.names}
-    return found
+            result |= {base} | {f"{base}.{alias.name}" for alias in node.names}
+    return result
 
 
 def offences(tree: ast.Module) -> list[str]:
     """Constructs that do not occur in pipeline/, as "line: what"."""
-    found = []
+    result = []
     for node in ast.walk(tree):
         if isinstance(node, ast.ExceptHandler):
             caught = {name.id for name in ast.walk(node.type) if isinstance(name, ast.Name)} if node.type else {"bare"}
-            found += [f"{node.lineno}: except {name}" for name in caught & {"bare", "Exception", "BaseException"}]
+            result += [f"{node.lineno}: except {name}" for name in caught & {"bare", "Exception", "BaseException"}]
         elif isinstance(node, ast.Attribute) and node.attr in {"map_elements", "map_rows"}:
-            found.append(f"{node.lineno}: {node.attr}")
+            result.append(f"{node.lineno}: {node.attr}")
         elif isinstance(node, ast.Name) and node.id == "NotImplementedError":
-            found.append(f"{node.lineno}: {node.id}")
-    return found
+            result.append(f"{node.lineno}: {node.id}")
+    return result
 
 
 def bound_names(tree: ast.AST) -> list[tuple[int, str]]:
@@ -189,12 +208,32 @@ def room_of(module: str) -> str:
 def test_imports_go_one_way(path: Path) -> None:
     """A room imports what stands before it in ORDER, and itself."""
     names = {
-        ".".join(one.relative_to(ROOT / "pipeline").with_suffix("").parts).removesuffix(".__init__") for one in MODULES
+        ".".join(module.relative_to(ROOT / "pipeline").with_suffix("").parts).removesuffix(".__init__")
+        for module in MODULES
     }
     own = room_of(".".join(path.relative_to(ROOT / "pipeline").with_suffix("").parts))
     reached = {room_of(name) for name in imports(read(path), package_of(path)) & names}
     later = {name for name in reached if ORDER.index(name) > ORDER.index(own)}
     assert later == set(), f"{own} imports {later}"
+
+
+@pytest.mark.parametrize("room", ["cli", "workbench"])
+def test_commands_and_pages_call_the_library(room: str) -> None:
+    """One code path for what the library offers: see LIBRARY."""
+    inner = {f"openclawbench.{name}" for name in LIBRARY}
+    modules = [path for path in MODULES if room_of(dotted(path)) == room]
+    assert len(modules) > 10
+    assert {dotted(path): used for path in modules if (used := imports(read(path), package_of(path)) & inner)} == {}
+
+
+@pytest.mark.parametrize(("inner", "offered"), sorted(LIBRARY.items()))
+def test_the_library_offers_what_it_is_said_to(inner: str, offered: str) -> None:
+    module, _, function = inner.rpartition(".")
+    assert callable(getattr(importlib.import_module(f"openclawbench.{module}"), function))
+    name, _, attribute = offered.partition(".")
+    assert name in api.__all__
+    value: Any = getattr(api, name)
+    assert not attribute or hasattr(value, attribute) or attribute in value.__dataclass_fields__
 
 
 def test_no_two_folders_import_each_other() -> None:
@@ -250,8 +289,8 @@ def test_the_program_starts_without_the_libraries_that_take_long_to_import() -> 
         "fsspec",
     )
     asked = f"import sys, {started}; print([one for one in {heavy} if one in sys.modules])"
-    found = subprocess.run([sys.executable, "-c", asked], check=True, capture_output=True, text=True, cwd=ROOT)
-    assert found.stdout.strip() == "[]"
+    ended = subprocess.run([sys.executable, "-c", asked], check=True, capture_output=True, text=True, cwd=ROOT)
+    assert ended.stdout.strip() == "[]"
 
 
 def test_no_committed_file_names_a_registry_host() -> None:

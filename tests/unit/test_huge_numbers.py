@@ -36,31 +36,31 @@ def session(**parts: str) -> bytes:
     ids=["usage", "id", "time", "error", "error of many digits", "usage and time of many digits", "usage and id"],
 )
 def test_a_record_with_a_huge_number_is_read(parts: dict[str, str]) -> None:
-    one = read(session(**parts))
-    assert one.reason is None
-    assert one.session is not None
-    (step,) = one.session.steps
+    session_file = read(session(**parts))
+    assert session_file.reason is None
+    assert session_file.session is not None
+    (step,) = session_file.session.steps
     assert (step["arguments"], step["reflection_text"]) == ('{"n":1e400}', "ok")
     assert step["result_details"] == '{"n":-1e999}'
     assert (step["timestamp"] is None) == ("time" in parts)
-    assert one.session.run["input_tokens"] == (7 if "usage" in parts else None)
+    assert session_file.session.run["input_tokens"] == (7 if "usage" in parts else None)
 
 
 @pytest.mark.parametrize(
     "parts", [{"usage": "[1e400]"}, {"id": "1e400", "call": '{"type":5}'}, {"id": "1e400", "usage": "7"}]
 )
 def test_a_record_of_another_shape_is_still_refused(parts: dict[str, str]) -> None:
-    one = read(session(**parts))
-    assert (one.reason, one.line) == ("unexpected_shape", 2)
+    session_file = read(session(**parts))
+    assert (session_file.reason, session_file.line) == ("unexpected_shape", 2)
 
 
 def test_what_is_no_json_is_refused_with_its_line() -> None:
-    one = read(session(usage='{"input":NaN}'))
-    assert (one.reason, one.line) == ("broken_json", 2)
+    session_file = read(session(usage='{"input":NaN}'))
+    assert (session_file.reason, session_file.line) == ("broken_json", 2)
 
 
 @pytest.mark.parametrize(
-    ("usage", "told"),
+    ("usage", "expected"),
     [
         ('{"input":-5,"output":true,"cost":{"total":true}}', {}),
         ('{"input":%d,"cost":{"total":%d}}' % (10**400, 10**400), {}),  # noqa: UP031 (braces)
@@ -68,10 +68,10 @@ def test_what_is_no_json_is_refused_with_its_line() -> None:
         ('{"input":3,"cost":{"total":0.5}}', {"input_tokens": 3, "cost_usd": 0.5}),
     ],
 )
-def test_what_is_no_count_and_no_cost_is_not_added_up(usage: str, told: dict[str, float]) -> None:
+def test_what_is_no_count_and_no_cost_is_not_added_up(usage: str, expected: dict[str, float]) -> None:
     (row,) = normalized_rows([raw_row([session(usage=usage)], sha256="0" * 64)]).trajectories
     names = ("input_tokens", "output_tokens", "total_tokens", "cost_usd")
-    assert {name: row["run"][name] for name in names if row["run"][name]} == told
+    assert {name: row["run"][name] for name in names if row["run"][name]} == expected
 
 
 @pytest.mark.parametrize(
@@ -91,10 +91,10 @@ def test_a_sum_with_a_figure_that_cannot_be_is_unknown(
     usage: str, known: tuple[float | None, ...], impossible: int, more: str | None
 ) -> None:
     """A provider without a price writes one below zero; what the other messages cost is not what the run cost."""
-    messages = [ANSWER % one for one in (usage, more) if one is not None]
-    one = read("\n".join([HEADER, *messages]).encode())
-    assert one.session is not None
-    run = one.session.run
+    messages = [ANSWER % entry for entry in (usage, more) if entry is not None]
+    session_file = read("\n".join([HEADER, *messages]).encode())
+    assert session_file.session is not None
+    run = session_file.session.run
     assert run["impossible_usage"] == impossible
     keys = ("input", "output", "totalTokens", "total")
     for name, key, own, other in zip(FIGURES, keys, known, (1, 1, 2, 0.25), strict=True):

@@ -45,11 +45,11 @@ def test_the_status_of_a_verdict_is_what_the_audit_says(
     """Both ways to compute it agree on every verdict that a form can hold."""
     if human is not True and (subtype or onset):
         return
-    said = {"human_anomaly_label": human, "human_subtype": subtype, "human_onset": onset}
-    said["onset_reviewed"] = onset is not None
+    stated = {"human_anomaly_label": human, "human_subtype": subtype, "human_onset": onset}
+    stated["onset_reviewed"] = onset is not None
     was = {"silver_anomaly_label": silver, "silver_subtype": SUBTYPES[0] if silver else None, "silver_onset": 2}
     drawn = CalibrationSampleRow.model_construct(**was)
-    assert agreement_status(said | was) == status(said, drawn)
+    assert agreement_status(stated | was) == status(stated, drawn)
 
 
 def test_a_verdict_changes_nothing_of_the_label_beside_it() -> None:
@@ -84,14 +84,12 @@ def test_rates_are_counted_by_status_and_of_unchanged_labels_alone(tmp_path: Any
         for name, human in (("agree", True), ("flag", False), ("moved", True), ("gone", True))
     ]
     write_human(verdicts, pl.LazyFrame(labels, infer_schema_length=None), Folder(tmp_path))  # type: ignore[arg-type]
-    found = {row["label_status"]: row for row in human_counts(tmp_path)}
-    assert {
-        name: (row["audited"], row["other_label"], row["settled"], row["agree"]) for name, row in found.items()
-    } == {
+    rows = {row["label_status"]: row for row in human_counts(tmp_path)}
+    assert {name: (row["audited"], row["other_label"], row["settled"], row["agree"]) for name, row in rows.items()} == {
         "accepted": (2, 1, 1, 1),
         "baseline": (1, 0, 1, 0),
     }
-    assert found["baseline"]["over_flags"] == 1
+    assert rows["baseline"]["over_flags"] == 1
     lines = (tmp_path / "human_audited.jsonl").read_bytes().splitlines()
     assert len(lines) == 3
     assert from_records([], HumanAudited).columns == pl.read_parquet(tmp_path / "human_audited.parquet").columns

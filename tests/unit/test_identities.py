@@ -17,10 +17,10 @@ DEEP = {"type": "custom", "customType": "x", "id": "d", "parentId": None, "times
 DEEP_LINE = json.dumps(DEEP | {"data": 0}).replace("0}", "[" * 3000 + "]" * 3000 + "}").encode() + b"\n"
 
 
-def line(number: int, said: str) -> dict[str, Any]:
+def line(number: int, word: str) -> dict[str, Any]:
     """A user's or a model's message of a native session."""
     role = "user" if number == 0 else "assistant"
-    message = {"role": role, "content": [{"type": "text", "text": said}], "provider": "p", "model": "m"}
+    message = {"role": role, "content": [{"type": "text", "text": word}], "provider": "p", "model": "m"}
     return {
         "type": "message",
         "id": f"{number:08x}",
@@ -30,9 +30,9 @@ def line(number: int, said: str) -> dict[str, Any]:
     }
 
 
-def session(*said: str) -> bytes:
-    records = [HEADER, *(line(number, one) for number, one in enumerate(said))]
-    return b"".join(json.dumps(one).encode() + b"\n" for one in records)
+def session(*word: str) -> bytes:
+    records = [HEADER, *(line(number, entry) for number, entry in enumerate(word))]
+    return b"".join(json.dumps(record).encode() + b"\n" for record in records)
 
 
 def ids(files: dict[str, bytes]) -> dict[str, str]:
@@ -60,20 +60,20 @@ def test_ids_stay_as_divergent_files_arrive() -> None:
         files = dict(LIVE)
         for path in order:
             files[path] = LATER[path]
-            found = ids(files)
-            assert len(set(found.values())) == len(found)
-            assert found["m/x.jsonl"] == alone["m/x.jsonl"]
-            assert found.get("m/other.jsonl", "other.") in ("other.", alone["m/x.jsonl"].replace("x.", "other."))
+            actual_ids = ids(files)
+            assert len(set(actual_ids.values())) == len(actual_ids)
+            assert actual_ids["m/x.jsonl"] == alone["m/x.jsonl"]
+            assert actual_ids.get("m/other.jsonl", "other.") in ("other.", alone["m/x.jsonl"].replace("x.", "other."))
 
 
 def test_a_file_that_stands_later_moves_no_id() -> None:
     files = dict(LIVE)
     known = ids(files)
-    for path in sorted(LATER, key=lambda one: (not one.endswith(".jsonl"), one)):
+    for path in sorted(LATER, key=lambda file_name: (not file_name.endswith(".jsonl"), file_name)):
         files[path] = LATER[path]
-        found = ids(files)
-        assert {name: found[name] for name in known} == known
-        known = found
+        actual_ids = ids(files)
+        assert {name: actual_ids[name] for name in known} == known
+        known = actual_ids
 
 
 def test_a_session_that_grows_keeps_its_id() -> None:
@@ -84,22 +84,22 @@ def test_a_session_that_grows_keeps_its_id() -> None:
 
 
 def test_files_that_share_an_identity_are_named() -> None:
-    found = normal({**LIVE, "m/other.jsonl": LATER["m/other.jsonl"]})
-    assert [row["divergent"] for row in found.trajectories] == [True, True]
-    assert [[one["name"] for one in row["warnings"]] for row in found.files] == [["divergent"]] * 2
+    normalized = normal({**LIVE, "m/other.jsonl": LATER["m/other.jsonl"]})
+    assert [row["divergent"] for row in normalized.trajectories] == [True, True]
+    assert [[warning["name"] for warning in row["warnings"]] for row in normalized.files] == [["divergent"]] * 2
     assert [row["warnings"] for row in normal(LIVE).files] == [[]]
 
 
 def rows(*results: dict[str, Any]) -> dict[tuple[str, str], dict[str, Any]]:
     """What became of each row of a results file, by the row's text."""
-    lines = [json.dumps(ROW | {"availability_status": "ok"} | one).encode() for one in results]
+    lines = [json.dumps(ROW | {"availability_status": "ok"} | result).encode() for result in results]
     raw = [
-        raw_row([one], "m/results.jsonl", member=f"line{number}", base_line=number)
-        for number, one in enumerate(lines, start=1)
+        raw_row([text], "m/results.jsonl", member=f"line{number}", base_line=number)
+        for number, text in enumerate(lines, start=1)
     ]
     return {
-        (one["raw_output"], f"line{number}"): row
-        for number, (one, row) in enumerate(zip(results, normalized_rows(raw).files, strict=True), start=1)
+        (entry["raw_output"], f"line{number}"): row
+        for number, (entry, row) in enumerate(zip(results, normalized_rows(raw).files, strict=True), start=1)
     }
 
 
@@ -115,20 +115,24 @@ def test_a_row_keeps_its_id_when_another_attempt_is_added(again: str) -> None:
 
 
 def test_the_same_row_once_more_is_a_copy() -> None:
-    found = rows({"raw_output": "first"}, {"raw_output": "first"})
-    assert [row["disposition"] for row in found.values()] == ["trajectory", "copy"]
+    actual_rows = rows({"raw_output": "first"}, {"raw_output": "first"})
+    assert [row["disposition"] for row in actual_rows.values()] == ["trajectory", "copy"]
 
 
 @pytest.mark.parametrize("place", [0, 1, 2, 3])
 def test_a_value_too_deep_is_called_so_wherever_it_stands(place: int) -> None:
     lines = session("do", "a").splitlines(keepends=True)
-    one = read(b"".join([*lines[:place], DEEP_LINE, *lines[place:]]))
-    assert (one.disposition, one.reason, one.line) == ("quarantined", "nested_too_deeply", place + 1)
+    session_file = read(b"".join([*lines[:place], DEEP_LINE, *lines[place:]]))
+    assert (session_file.disposition, session_file.reason, session_file.line) == (
+        "quarantined",
+        "nested_too_deeply",
+        place + 1,
+    )
 
 
 def test_a_deep_line_that_stops_in_the_middle_is_torn() -> None:
-    one = read(session("do", "a") + DEEP_LINE[:-2000])
-    assert (one.disposition, one.session and one.session.truncated) == ("trajectory", True)
+    session_file = read(session("do", "a") + DEEP_LINE[:-2000])
+    assert (session_file.disposition, session_file.session and session_file.session.truncated) == ("trajectory", True)
 
 
 def test_the_file_that_names_a_trajectory_among_equal_copies() -> None:
@@ -146,11 +150,11 @@ def test_the_file_that_names_a_trajectory_among_equal_copies() -> None:
 def test_several_sessions_in_one_file_are_kept_whole_and_flagged(id_: str, time: str) -> None:
     other = json.dumps(HEADER | {"id": id_, "timestamp": time}).encode() + b"\n"
     content = session("do", "a") + other + session("go", "b", "c").partition(b"\n")[2]
-    rules, found = NormalizeRules.load(), normal({"m/x.jsonl": content})
-    assert found.trajectories[0]["several_sessions"]
-    assert [step["action_text"] for step in found.steps] == ["a", "b", "c"]
-    assert [turn["text"] for turn in found.turns] == ["do", "go"]
-    assert {one["name"]: one["count"] for one in found.files[0]["warnings"]} == {"several_sessions": 1}
+    rules, normalized = NormalizeRules.load(), normal({"m/x.jsonl": content})
+    assert normalized.trajectories[0]["several_sessions"]
+    assert [step["action_text"] for step in normalized.steps] == ["a", "b", "c"]
+    assert [turn["text"] for turn in normalized.turns] == ["do", "go"]
+    assert {warning["name"]: warning["count"] for warning in normalized.files[0]["warnings"]} == {"several_sessions": 1}
     long = OpenClaw().parse_long(memoryview(content), {}, rules)
     short = OpenClaw().parse(content, {}, rules)
     assert long is not None and long.several_sessions and long.warnings == short.warnings
@@ -159,20 +163,20 @@ def test_several_sessions_in_one_file_are_kept_whole_and_flagged(id_: str, time:
 
 def test_a_session_begun_again_under_the_same_header_is_one() -> None:
     content = session("do", "a")
-    found = normal({"m/x.jsonl": content + content})
-    assert not found.trajectories[0]["several_sessions"] and len(found.steps) == 1
-    assert found.files[0]["warnings"] == []
+    normalized = normal({"m/x.jsonl": content + content})
+    assert not normalized.trajectories[0]["several_sessions"] and len(normalized.steps) == 1
+    assert normalized.files[0]["warnings"] == []
 
 
 def test_a_copy_written_with_other_blanks_and_key_order_is_a_copy() -> None:
     plain = session("do", "a", "b")
-    records = [json.loads(one) for one in plain.splitlines()]
-    other = b"".join(json.dumps(one, sort_keys=True, separators=(",", ":")).encode() + b"\n" for one in records)
+    records = [json.loads(text) for text in plain.splitlines()]
+    other = b"".join(json.dumps(record, sort_keys=True, separators=(",", ":")).encode() + b"\n" for record in records)
     begun = b"\n".join(other.split(b"\n")[:3]) + b"\n"
     assert other != plain
     files = {"m/x.jsonl": plain, "m/x.jsonl.bak-1": other, "m/x.jsonl.bak-2": begun}
-    found = normal(files)
-    assert len(found.trajectories) == 1 and not found.trajectories[0]["divergent"]
-    of = {row["path"]: row for row in found.files}
+    normalized = normal(files)
+    assert len(normalized.trajectories) == 1 and not normalized.trajectories[0]["divergent"]
+    of = {row["path"]: row for row in normalized.files}
     assert [of[path]["disposition"] for path in files] == ["trajectory", "copy", "copy"]
     assert len(normal(files | {"m/x.jsonl.bak-1": other.replace(b'"b"', b'"c"')}).trajectories) == 2

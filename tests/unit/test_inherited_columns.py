@@ -78,7 +78,9 @@ def data(tmp_path: Path) -> DataFolder:
     folder = DataFolder(tmp_path)
     for record, shards in TABLES.items():
         for rows, (shard, name) in zip(shards, PARTS.items(), strict=True):
-            made = {Evidence: {one: keys[shard] for one, keys in LENT.items()}, Packet: {Evidence: name}}.get(record)
+            made = {Evidence: {entry: keys[shard] for entry, keys in LENT.items()}, Packet: {Evidence: name}}.get(
+                record
+            )
             part = LENT[record][shard] if record in LENT else name
             folder.write_part(record, shard, part, from_records(rows, record), made)
     return folder
@@ -89,14 +91,14 @@ def data(tmp_path: Path) -> DataFolder:
 def test_a_table_is_whole_where_it_is_read_and_in_the_order_of_its_rows(
     data: DataFolder, record: type[Record], engine: Any
 ) -> None:
-    whole = [one for rows in TABLES[record] for one in rows]
-    assert data.scan(record, PARTS).collect(engine=engine).equals(from_records(whole, record))
-    assert data.rows(record, PARTS) == len(whole)
+    complete = [entry for rows in TABLES[record] for entry in rows]
+    assert data.scan(record, PARTS).collect(engine=engine).equals(from_records(complete, record))
+    assert data.rows(record, PARTS) == len(complete)
 
 
 def test_one_trajectory_can_be_read(data: DataFolder) -> None:
-    found = data.scan(Evidence, PARTS).filter(trajectory_id="t2").collect()
-    assert found.equals(from_records([ROWS["t2"]], Evidence))
+    frame = data.scan(Evidence, PARTS).filter(trajectory_id="t2").collect()
+    assert frame.equals(from_records([ROWS["t2"]], Evidence))
 
 
 def test_only_what_no_other_table_has_is_written(data: DataFolder) -> None:
@@ -120,9 +122,9 @@ def test_where_a_part_that_it_was_made_of_is_gone_that_is_said(
 ) -> None:
     gone = data.parts(lender, {1: LENT[lender][1]})[1]
     gone.unlink()
-    with pytest.raises(UnreadableInput) as said:
+    with pytest.raises(UnreadableInput) as raised:
         data.scan(record, PARTS)
-    assert str(said.value).startswith(f"{gone}: is gone, and the evidence has columns from there. Run `openclawbench")
+    assert str(raised.value).startswith(f"{gone}: is gone, and the evidence has columns from there. Run `openclawbench")
     assert data.scan(record, {0: "a"}).collect().height == len(TABLES[record][0])
 
 
@@ -142,9 +144,12 @@ def test_an_aligned_descriptor_has_its_lists_from_the_descriptor(tmp_path: Path)
         key("t") | {"step_id": 2, "event_type": "reply", "auto_flags": ["hedge"], "command_parts": []},
     ]
     named = [{"event_type": "read", "tool_name": "exec", "alignment_case": "exact"}, {"alignment_case": "reply"}]
-    descriptors = from_records([{"flag_evidence": [], "languages": [], **one} for one in described], Descriptor)
+    descriptors = from_records([{"flag_evidence": [], "languages": [], **entry} for entry in described], Descriptor)
     aligned = from_records(
-        [{"flag_evidence": [], "languages": [], **one, **other} for one, other in zip(described, named, strict=True)],
+        [
+            {"flag_evidence": [], "languages": [], **entry, **other}
+            for entry, other in zip(described, named, strict=True)
+        ],
         AlignedDescriptor,
     )
     folder.write_part(Descriptor, 0, "d", descriptors)

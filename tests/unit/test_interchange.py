@@ -54,14 +54,14 @@ def labelled(path: Path) -> Labelled | None:
 
 
 def some() -> list[Labelled]:
-    found = [one for one in map(labelled, SESSIONS) if one is not None]
-    assert len(found) > 100
-    return found
+    result = [entry for entry in map(labelled, SESSIONS) if entry is not None]
+    assert len(result) > 100
+    return result
 
 
 ALL = some()
-SPEAKING = [one for one in ALL if one.steps or one.user_turns]
-IDS = [f"{one.trajectory['trajectory_id']}-{number}" for number, one in enumerate(SPEAKING)]
+SPEAKING = [entry for entry in ALL if entry.steps or entry.user_turns]
+IDS = [f"{entry.trajectory['trajectory_id']}-{number}" for number, entry in enumerate(SPEAKING)]
 
 
 def kept(steps: list[Row], names: list[str]) -> list[Row]:
@@ -70,14 +70,14 @@ def kept(steps: list[Row], names: list[str]) -> list[Row]:
     return [*({name: step[name] for name in names} for step in steps), followed]
 
 
-def told(turns: list[Row]) -> list[Row]:
+def without_place(turns: list[Row]) -> list[Row]:
     return [{name: turn[name] for name in ("raw_text", "text", "kinds", "before_step")} for turn in turns]
 
 
 def details(steps: list[Row]) -> list[Row]:
     """Details of each result as data; whether it was an error stands in a column of its own."""
-    found = [json.loads(step["result_details"] or "{}") for step in steps]
-    return [{name: value for name, value in one.items() if name != "isError"} for one in found]
+    documents = [json.loads(step["result_details"] or "{}") for step in steps]
+    return [{name: value for name, value in document.items() if name != "isError"} for document in documents]
 
 
 @pytest.mark.parametrize("session", SPEAKING, ids=IDS)
@@ -88,7 +88,7 @@ def test_atif_is_read_back_to_the_same_steps(session: Labelled) -> None:
     assert again is not None
     assert again.source_format == "atif"
     assert kept(again.steps, KEPT) == kept(session.steps, KEPT)
-    assert told(again.user_turns) == told(session.user_turns)
+    assert without_place(again.user_turns) == without_place(session.user_turns)
     assert details(again.steps) == details(session.steps)
     named = [(step["tool_name_raw"], step["orphan"]) for step in session.steps]
     assert [step["tool_name_raw"] for step in again.steps] == [None if orphan else name for name, orphan in named]
@@ -97,20 +97,20 @@ def test_atif_is_read_back_to_the_same_steps(session: Labelled) -> None:
 @pytest.mark.parametrize("session", SPEAKING, ids=IDS)
 def test_pi_is_read_back_to_the_same_steps(session: Labelled) -> None:
     data = b"".join(as_pi(session, SYNTHETIC))
-    found = identify(data)
-    assert found.source is not None
-    assert found.source.name == "openclaw"
+    file_format = identify(data)
+    assert file_format.source is not None
+    assert file_format.source.name == "openclaw"
     again = read(data).session
     assert again is not None
     assert kept(again.steps, PI_KEPT) == kept(session.steps, PI_KEPT)
-    assert told(again.user_turns) == told(session.user_turns)
+    assert without_place(again.user_turns) == without_place(session.user_turns)
     assert details(again.steps) == details(session.steps)
     last = json.loads(data.split(b"\n")[-2])
     assert (last["type"], last["customType"], last["data"]["quality_tier"]) == ("custom", LABEL, "review_or_unresolved")
 
 
 def test_the_samples_have_what_makes_it_hard() -> None:
-    steps = [step for one in ALL for step in one.steps]
+    steps = [step for entry in ALL for step in entry.steps]
     for name in ("orphan", "partial", "result_synthetic", "thinking", "narration", "silent_token", "resolved_status"):
         assert any(step[name] for step in steps), name
 
@@ -120,10 +120,10 @@ def test_labels_stand_where_the_form_has_a_place_for_them() -> None:
     assert document is not None
     assert document["extra"][OWN_LABELS]["quality_tier"] == "review_or_unresolved"
     step_ids = [
-        one["step_id"]
+        action["step_id"]
         for step in document["steps"]
         if step["source"] == "agent"
-        for one in step["extra"][OWN_LABELS]["steps"]
+        for action in step["extra"][OWN_LABELS]["steps"]
     ]
     assert step_ids == [step["step_id"] for step in SPEAKING[0].steps]
 
@@ -174,17 +174,19 @@ def test_a_document_that_breaks_a_rule_of_the_format_is_named(step: int | None, 
 
 
 def test_scout_rows_are_transcripts() -> None:
-    rows = [as_scout(one, SYNTHETIC) for one in SPEAKING]
+    rows = [as_scout(entry, SYNTHETIC) for entry in SPEAKING]
     frame = pl.DataFrame(rows, schema=SCHEMA, orient="row")
     assert not frame["trust_content"].any()
     for row, session in zip(rows, SPEAKING, strict=True):
-        said = json.loads(row["messages"])
-        assert row["message_count"] == len(said)
-        calls = [call["id"] for one in said for call in one.get("tool_calls", [])]
+        document = json.loads(row["messages"])
+        assert row["message_count"] == len(document)
+        calls = [call["id"] for entry in document for call in entry.get("tool_calls", [])]
         wanted = [step for step in session.steps if step["action_kind"] == "tool_call" and not step["orphan"]]
         assert calls == [f"call-{step['step_id']}" for step in wanted]
-        assert [one["content"] for one in said if one["role"] == "user"] == [t["raw_text"] for t in session.user_turns]
-        results = [one["tool_call_id"] for one in said if one["role"] == "tool"]
+        assert [entry["content"] for entry in document if entry["role"] == "user"] == [
+            t["raw_text"] for t in session.user_turns
+        ]
+        results = [entry["tool_call_id"] for entry in document if entry["role"] == "tool"]
         assert results == [f"call-{step['step_id']}" for step in session.steps if step["has_result"]]
 
 

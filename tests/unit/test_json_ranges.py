@@ -34,8 +34,8 @@ def test_ranges_hold_the_elements(
     after.pop("steps", None)
     document = before | {"steps": elements} | after
     content = json.dumps(document, indent=indent, ensure_ascii=plain).encode("utf-8", "surrogatepass")
-    found = [json.loads(one.decode("utf-8", "surrogatepass")) for one in cut(content)]
-    assert found == elements
+    documents = [json.loads(entry.decode("utf-8", "surrogatepass")) for entry in cut(content)]
+    assert documents == elements
     shifted = b"\xef\xbb\xbf" + content
     assert element_ranges(shifted, "steps") == [(begin + 3, end + 3) for begin, end in element_ranges(content, "steps")]
 

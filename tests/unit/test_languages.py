@@ -28,18 +28,20 @@ def rows(name: str) -> list[list[str]]:
 SENTENCES = rows("sentences.tsv")
 
 
-def told(*texts: str) -> list[tuple[str | None, str]]:
+def languages_of(*texts: str) -> list[tuple[str | None, str]]:
     """Language and coverage of each text."""
-    found = detect_languages(pl.Series(texts, dtype=pl.String), LANGUAGES).rows_by_key("text", named=True, unique=True)
-    return [(found[text]["language"], found[text]["coverage"]) for text in texts]
+    result = detect_languages(pl.Series(texts, dtype=pl.String), LANGUAGES).rows_by_key("text", named=True, unique=True)
+    return [(result[text]["language"], result[text]["coverage"]) for text in texts]
 
 
 def test_sentences_are_told_or_unsure() -> None:
     count: Counter[str] = Counter()
-    for (language, length, _), (found, _) in zip(SENTENCES, told(*(text for *_, text in SENTENCES)), strict=True):
+    for (language, length, _), (result, _) in zip(
+        SENTENCES, languages_of(*(text for *_, text in SENTENCES)), strict=True
+    ):
         wanted = None if language == "-" else language
         if length in ("short", "medium"):
-            count["right" if found == wanted else "unsure" if found is None else "wrong"] += 1
+            count["right" if result == wanted else "unsure" if result is None else "wrong"] += 1
     assert count["wrong"] == 0
     assert count["unsure"] <= 5, count
     assert {language for language, *_ in SENTENCES} >= {*LANGUAGES.covered, "pl", "tr", "ko", "ar", "it", "nl", "vi"}
@@ -62,20 +64,23 @@ def test_sentences_are_told_or_unsure() -> None:
     ],
 )
 def test_what_is_no_language_is_left_out(text: str, expected: tuple[str | None, str]) -> None:
-    assert told(text) == [expected]
+    assert languages_of(text) == [expected]
 
 
 def test_long_texts_are_told_by_their_ends() -> None:
     middle = "Der Bericht ist fertig und liegt im Ordner. " * 400
-    assert told("The report is ready. " * 200 + middle + "It is in the folder. " * 200) == [("en", "covered")]
+    assert languages_of("The report is ready. " * 200 + middle + "It is in the folder. " * 200) == [("en", "covered")]
 
 
 def test_each_text_of_a_step_has_its_language() -> None:
     step = call(
         "read", {"path": "a"}, "x", thinking="I should look at the file first.", narration="Je regarde le fichier."
     )
-    (found, other) = apart(step, reply("Nie wiem jeszcze, co to jest, ale sprawdzę to."))
-    assert [(one["field"], one["language"]) for one in found["languages"]] == [("thinking", "en"), ("narration", "fr")]
+    (result, other) = apart(step, reply("Nie wiem jeszcze, co to jest, ale sprawdzę to."))
+    assert [(language["field"], language["language"]) for language in result["languages"]] == [
+        ("thinking", "en"),
+        ("narration", "fr"),
+    ]
     assert other["languages"] == [{"field": "action_text", "language": "pl", "coverage": "uncovered"}]
     assert apart(call("read", {"path": "a"}, "x"))[0]["languages"] == []
 
@@ -84,8 +89,8 @@ def test_each_text_of_a_step_has_its_language() -> None:
 def test_words_fire_flags_in_each_language(language: str) -> None:
     cases = [(flag, text) for code, flag, text in rows("flags.tsv") if code == language]
     assert len(cases) >= 10
-    for (flag, text), found in zip(cases, apart(*(reply(text) for _, text in cases)), strict=True):
-        got = ANY & set(found["auto_flags"])
+    for (flag, text), row in zip(cases, apart(*(reply(text) for _, text in cases)), strict=True):
+        got = ANY & set(row["auto_flags"])
         assert (flag in got) if flag != "-" else not got, (text, got)
 
 
@@ -101,16 +106,16 @@ def test_a_text_is_searched_in_its_own_language_alone() -> None:
 def test_no_language_is_covered_without_words(
     kind: type[FlagRules] | type[JudgeRules], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    said = rule_path(LanguageRules.FILE).read_text("utf-8").replace('covered = ["en"', 'covered = ["it", "en"')
-    (tmp_path / LanguageRules.FILE).write_text(said, "utf-8")
+    text = rule_path(LanguageRules.FILE).read_text("utf-8").replace('covered = ["en"', 'covered = ["it", "en"')
+    (tmp_path / LanguageRules.FILE).write_text(text, "utf-8")
     monkeypatch.setenv(OVERRIDE, str(tmp_path))
     with pytest.raises(InvalidRules, match=r"language\.toml says that it is covered"):
         kind.load()
 
 
 def test_a_covered_language_can_be_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    said = rule_path(LanguageRules.FILE).read_text("utf-8").replace('covered = ["en"', 'covered = ["qq", "en"')
-    (tmp_path / LanguageRules.FILE).write_text(said, "utf-8")
+    text = rule_path(LanguageRules.FILE).read_text("utf-8").replace('covered = ["en"', 'covered = ["qq", "en"')
+    (tmp_path / LanguageRules.FILE).write_text(text, "utf-8")
     monkeypatch.setenv(OVERRIDE, str(tmp_path))
     with pytest.raises(InvalidRules, match='"qq" is not one of'):
         LanguageRules.load()

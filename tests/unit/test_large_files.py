@@ -27,14 +27,14 @@ def normalized(tmp_path: Path, **contents: bytes) -> Normalized:
     folder.mkdir(parents=True)
     for name, content in contents.items():
         (folder / name).write_bytes(content)
-    intake, found = normalized_folder(tmp_path / "raw", tmp_path / "data")
-    check_accounting(found, sum(len(entries) for entries in intake.entries.values()))
-    return found
+    intake, result = normalized_folder(tmp_path / "raw", tmp_path / "data")
+    check_accounting(result, sum(len(entries) for entries in intake.entries.values()))
+    return result
 
 
-def fate(found: Normalized, name: str) -> tuple[str, str | None]:
+def fate(normal: Normalized, name: str) -> tuple[str, str | None]:
     """Disposition and reason of a file."""
-    (row,) = (row for row in found.files if row["path"] == f"m/{name}")
+    (row,) = (row for row in normal.files if row["path"] == f"m/{name}")
     return row["disposition"], row["reason"]
 
 
@@ -45,9 +45,9 @@ def test_a_large_index_is_read(tmp_path: Path, indent: int | None) -> None:
         "agent:main:other": {"sessionId": "y"},
     }
     files = {"x.jsonl": HEADER + SAY, "sessions.json": json.dumps(index, indent=indent).encode()}
-    found = normalized(tmp_path, **files)
-    assert fate(found, "sessions.json") == ("sidecar", "used_as_context")
-    (row,) = found.trajectories
+    actual_normalized = normalized(tmp_path, **files)
+    assert fate(actual_normalized, "sessions.json") == ("sidecar", "used_as_context")
+    (row,) = actual_normalized.trajectories
     assert (row["context"]["session_key"], row["context"]["status"]) == ("agent:main:main", "done")
 
 
@@ -56,16 +56,18 @@ def test_a_large_index_is_read(tmp_path: Path, indent: int | None) -> None:
 )
 def test_what_is_broken_in_a_large_index_is_told(tmp_path: Path, entry: str, line: int) -> None:
     index = f'{{\n"a": {{"sessionId": "z",\n"prompt": "{PADDING}"}},\n"b": {entry}}}'
-    found = normalized(tmp_path, **{"x.jsonl": HEADER + SAY, "sessions.json": index.encode()})
-    assert fate(found, "sessions.json") == ("sidecar", "broken_context")
-    (row,) = (row for row in found.files if row["path"] == "m/sessions.json")
+    actual_normalized = normalized(tmp_path, **{"x.jsonl": HEADER + SAY, "sessions.json": index.encode()})
+    assert fate(actual_normalized, "sessions.json") == ("sidecar", "broken_context")
+    (row,) = (row for row in actual_normalized.files if row["path"] == "m/sessions.json")
     assert line in (row["line"], 1) and f"line {row['line']}: " in row["message"]
 
 
 def test_of_several_entries_for_a_session_the_first_counts() -> None:
     index = {"a": {"sessionId": "x", "status": "one"}, "b": {"sessionId": "x", "status": "two"}, "c": {}, "d": 1}
     contexts = contexts_by_session(json.dumps(index).encode())
-    assert {name: (one["session_key"], one["status"]) for name, one in contexts.items()} == {"x": ("a", "one")}
+    assert {name: (context["session_key"], context["status"]) for name, context in contexts.items()} == {
+        "x": ("a", "one")
+    }
 
 
 @pytest.mark.parametrize("text", ['{"a": {"sessionId": "x", "b": NaN}}', '{"a": {"sessionId": "x", "b": "\\ud800"}}'])
@@ -76,10 +78,10 @@ def test_what_only_the_standard_parser_reads_is_read(text: str) -> None:
 def test_the_beginning_of_a_large_sidecar_is_read(tmp_path: Path) -> None:
     prompt = {"type": "prompt.submitted", "data": {"prompt": "what the head said"}}
     events = [prompt, {"type": "context.compiled", "data": {"messages": PADDING}}, {"type": "end"}]
-    sidecar = b"".join(json.dumps(one).encode() + b"\n" for one in events)
+    sidecar = b"".join(json.dumps(event).encode() + b"\n" for event in events)
     assert len(sidecar) > HEAD_BYTES
-    found = normalized(tmp_path, **{"x.jsonl": HEADER + SAY, "x.trajectory.jsonl": sidecar})
-    assert [row["head_drop"] for row in found.trajectories] == [True]
+    actual_normalized = normalized(tmp_path, **{"x.jsonl": HEADER + SAY, "x.trajectory.jsonl": sidecar})
+    assert [row["head_drop"] for row in actual_normalized.trajectories] == [True]
 
 
 def test_few_bytes_of_what_lies_beside_are_kept() -> None:
@@ -118,8 +120,8 @@ def test_a_large_file_that_is_no_session_is_not_held(
     monkeypatch.setattr(openclawbench.tables.bytes_column, "LARGE_BYTES", 13)
     monkeypatch.setattr(openclawbench.sources.identification, "WHOLE_JSON", 50)
     monkeypatch.setattr("openclawbench.construct.normalize.messages.WHOLE_JSON", 50)
-    found = normalized(tmp_path, **{name: content})
-    assert fate(found, name) == became
+    actual_normalized = normalized(tmp_path, **{name: content})
+    assert fate(actual_normalized, name) == became
 
 
 def test_a_small_file_that_stands_for_more_than_memory_holds_is_refused(
@@ -127,10 +129,10 @@ def test_a_small_file_that_stands_for_more_than_memory_holds_is_refused(
 ) -> None:
     monkeypatch.setattr(openclawbench.sources.io.file_encodings, "MOST_BYTES", 1000)
     packed = {"small.jsonl.gz": gzip.compress(HEADER + SAY), "bomb.jsonl.gz": gzip.compress(HEADER + b" " * 10_000)}
-    found = normalized(tmp_path, **packed)
-    assert fate(found, "small.jsonl.gz") == ("trajectory", None)
-    assert fate(found, "bomb.jsonl.gz") == ("quarantined", "unreadable_file")
-    (row,) = (row for row in found.files if row["reason"])
+    actual_normalized = normalized(tmp_path, **packed)
+    assert fate(actual_normalized, "small.jsonl.gz") == ("trajectory", None)
+    assert fate(actual_normalized, "bomb.jsonl.gz") == ("quarantined", "unreadable_file")
+    (row,) = (row for row in actual_normalized.files if row["reason"])
     assert row["message"].endswith("Unpack the file if that is a session, or remove it.")
 
 

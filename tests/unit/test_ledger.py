@@ -13,7 +13,7 @@ from benchmarks.fixed_latency import response
 from openclawbench.errors import LedgerError, LedgerLocked, UnreadableInput
 from openclawbench.judge.ledger.ledger import ADD_ANSWER, END_INTENT, Ledger
 from openclawbench.judge.ledger.merge_shards import copy_known_answers
-from openclawbench.judge.ledger.report import compact, exported, faults, stats
+from openclawbench.judge.ledger.report import compact, export_answers, faults, stats
 from openclawbench.judge.ledger.sqlite_file import NAME, reading
 from openclawbench.judge.ledger.stored_answer import now
 from openclawbench.rules.asking import AskingRules
@@ -70,8 +70,8 @@ def test_what_is_acknowledged_is_there_for_others_at_once(tmp_path: Path) -> Non
         with reading(tmp_path) as other:
             assert other.execute("select count(*) from answers").fetchone() == (200,)
             assert other.execute("select count(*) from intents").fetchone() == (0,)
-        found = ledger.answer(key(7))
-        assert found is not None and found.response == BODY and found.request_id == "r7"
+        stored_answer = ledger.answer(key(7))
+        assert stored_answer is not None and stored_answer.response == BODY and stored_answer.request_id == "r7"
         assert ledger.answer(key(200)) is None
         assert ledger.answered([key(n) for n in range(190, 210)]) == {key(n) for n in range(190, 200)}
         assert ledger.spent() == (pytest.approx(0.4), 200 * 1800)
@@ -99,16 +99,16 @@ def test_calls_that_were_in_flight_are_listed_and_found_again_when_answered(tmp_
 
     within(tmp_path, begin)
     with reading(tmp_path) as connection:
-        assert [one["trajectory_id"] for one in stats(connection)["in_flight"]] == ["t10", "t11"]
+        assert [entry["trajectory_id"] for entry in stats(connection)["in_flight"]] == ["t10", "t11"]
     assert within(tmp_path, go_on) == 2
     with reading(tmp_path) as connection:
-        found = stats(connection)
+        actual_stats = stats(connection)
     listed = [
-        (one["trajectory_id"], one["stage"], one["reason"], one["asked_again"])
-        for one in found["maybe_paid_without_answer"]
+        (entry["trajectory_id"], entry["stage"], entry["reason"], entry["asked_again"])
+        for entry in actual_stats["maybe_paid_without_answer"]
     ]
     assert listed == [("t10", "b1", "killed", 1), ("t11", "b1", "killed", 0)]
-    assert found["in_flight"] == [] and found["answers"][0]["answers"] == 4
+    assert actual_stats["in_flight"] == [] and actual_stats["answers"][0]["answers"] == 4
 
 
 def test_a_question_is_settled_by_the_end_and_known_by_the_next_run(tmp_path: Path) -> None:
@@ -176,22 +176,22 @@ def test_verify_names_every_kind_of_damage(tmp_path: Path) -> None:
 
     within(tmp_path, work)
     with reading(tmp_path) as connection:
-        found = list(faults(connection))
-    assert len(found) == 4
-    assert "stands for it is missing" in found[0]
-    assert "cannot be read" in found[1] and key(20).hex() in found[1]
-    assert "columns differ" in found[2] and key(21).hex() in found[2]
-    assert "its digest is another" in found[3] and key(22).hex() in found[3]
+        sentences = list(faults(connection))
+    assert len(sentences) == 4
+    assert "stands for it is missing" in sentences[0]
+    assert "cannot be read" in sentences[1] and key(20).hex() in sentences[1]
+    assert "columns differ" in sentences[2] and key(21).hex() in sentences[2]
+    assert "its digest is another" in sentences[3] and key(22).hex() in sentences[3]
 
 
 def test_export_holds_everything_and_compact_keeps_it(tmp_path: Path) -> None:
     within(tmp_path, lambda ledger: add(ledger, 50))
     with reading(tmp_path) as connection:
-        before = list(exported(connection))
+        before = list(export_answers(connection))
     assert len(before) == 50 and before[0]["response"] == BODY.decode()
     compact(tmp_path)
     with reading(tmp_path) as connection:
-        assert list(exported(connection)) == before and list(faults(connection)) == []
+        assert list(export_answers(connection)) == before and list(faults(connection)) == []
 
 
 def test_no_ledger_a_foreign_file_and_another_version(tmp_path: Path) -> None:
@@ -226,11 +226,11 @@ def test_a_ledger_without_digests_is_read_and_brought_up_to_date(tmp_path: Path)
     former_version(tmp_path)
     with reading(tmp_path) as connection:
         assert list(faults(connection)) == []
-        assert [one["response_sha256"] for one in exported(connection)] == [None] * 3
+        assert [record["response_sha256"] for record in export_answers(connection)] == [None] * 3
     within(tmp_path, lambda ledger: add(ledger, 5))
     with reading(tmp_path) as connection:
         assert list(faults(connection)) == []
-        digests = [one["response_sha256"] for one in exported(connection)]
+        digests = [record["response_sha256"] for record in export_answers(connection)]
     assert digests == [None] * 3 + [SHA256.hex()] * 2, "what was there is not vouched for, and not asked again"
 
 

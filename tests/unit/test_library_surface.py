@@ -16,6 +16,7 @@ NAMES = [
     "Findings",
     "Mark",
     "OpenClawBenchError",
+    "Progress",
     "RawRecord",
     "Release",
     "Rule",

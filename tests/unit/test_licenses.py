@@ -47,10 +47,10 @@ def test_non_commercial_data_is_refused_by_name(tmp_path: Path) -> None:
     refused = files["claws/data/train.jsonl#line1"]
     assert (refused["disposition"], refused["reason"], refused["line"]) == ("quarantined", "noncommercial_license", 1)
     assert refused["records_in"] == 1
-    said = (
+    text = (
         "claws/data/train.jsonl: line 1: is licensed cc-by-nc-sa-4.0 (claws/README.md), which allows no commercial use"
     )
-    assert refused["message"].startswith(said)
+    assert refused["message"].startswith(text)
     assert "--noncommercial accept" in refused["message"]
     assert [row["session_id"] for row in trajectories] == ["u-2"]
     assert licenses["claws/data/train.jsonl#line1"] == "cc-by-nc-sa-4.0"
@@ -124,4 +124,4 @@ def test_provenance_states_the_licences(tmp_path: Path) -> None:
     assert rows["license"].to_list() == ["cc-by-nc-4.0", None]
     assert rows["disposition"].to_list() == ["trajectory", "trajectory"]
     stated = stated_licenses(licenses)
-    assert [(one.name, one.title) for one in stated] == [("cc-by-nc-4.0", "1 session, as their source states it")]
+    assert [(entry.name, entry.title) for entry in stated] == [("cc-by-nc-4.0", "1 session, as their source states it")]

@@ -43,17 +43,17 @@ def folder(raw: Path, parents: dict[str, bytes]) -> Path:
     ids=" ".join,
 )
 def test_the_parent_is_the_trajectory_that_its_copies_make(tmp_path: Path, parents: dict[str, bytes]) -> None:
-    _, found = normalized_folder(folder(tmp_path / "raw", parents), tmp_path / "data")
-    [child] = [row for row in found.trajectories if row["session_id"] == "child"]
-    [parent] = [row for row in found.trajectories if row["session_id"] == "parent"]
+    _, result = normalized_folder(folder(tmp_path / "raw", parents), tmp_path / "data")
+    [child] = [row for row in result.trajectories if row["session_id"] == "child"]
+    [parent] = [row for row in result.trajectories if row["session_id"] == "parent"]
     assert child["parent_trajectory_id"] == parent["trajectory_id"]
     assert parent["context"]["session_key"] == KEY
 
 
 def test_a_parent_whose_name_can_not_be_told_is_not_linked(tmp_path: Path) -> None:
     parents = {"a.jsonl": session("parent", 2), "b.jsonl.gz": gzip.compress(session("parent", 90))}
-    _, found = normalized_folder(folder(tmp_path / "raw", parents), tmp_path / "data")
-    assert [row["parent_trajectory_id"] for row in found.trajectories] == [None, None]
+    _, result = normalized_folder(folder(tmp_path / "raw", parents), tmp_path / "data")
+    assert [row["parent_trajectory_id"] for row in result.trajectories] == [None, None]
 
 
 def test_two_sessions_under_one_key_are_no_parent(tmp_path: Path) -> None:
@@ -61,5 +61,5 @@ def test_two_sessions_under_one_key_are_no_parent(tmp_path: Path) -> None:
     (raw / "m" / "other").mkdir()
     (raw / "m" / "other" / "b.jsonl").write_bytes(session("second", 2))
     (raw / "m" / "other" / "sessions.json").write_text(json.dumps({KEY: {"sessionId": "second"}}), encoding="utf-8")
-    _, found = normalized_folder(raw, tmp_path / "data")
-    assert {row["parent_trajectory_id"] for row in found.trajectories} == {None}
+    _, result = normalized_folder(raw, tmp_path / "data")
+    assert {row["parent_trajectory_id"] for row in result.trajectories} == {None}

@@ -25,7 +25,7 @@ def test_it_is_made_once_for_each_listing() -> None:
         return len(paths)
 
     first, second = Uncompared({"a", "b"}), Uncompared({"a", "b"})
-    assert [count(one) for one in (first, first, second, second, first)] == [2] * 5
+    assert [count(entry) for entry in (first, first, second, second, first)] == [2] * 5
     assert len(made) == 3
 
 

@@ -97,7 +97,7 @@ def test_the_validator_gives_an_outcome(passed: bool | None, status: str, succes
 
 
 @pytest.mark.parametrize(
-    ("more", "errors", "empty", "said"),
+    ("more", "errors", "empty", "words"),
     [
         (
             {"failure_type": "http_429", "availability_status": "rate_limited", "raw_output": "slow down"},
@@ -110,11 +110,11 @@ def test_the_validator_gives_an_outcome(passed: bool | None, status: str, succes
         ({"failure_type": None, "availability_status": "skipped_unavailable", "raw_output": "x"}, 1, 0, "x"),
     ],
 )
-def test_a_failed_call_is_no_step(more: dict[str, Any], errors: int, empty: int, said: str | None) -> None:
+def test_a_failed_call_is_no_step(more: dict[str, Any], errors: int, empty: int, words: str | None) -> None:
     session = parse(row(success=False, violation=more["failure_type"], **more))
     assert (session.steps, session.models, session.run["end"]) == ([], [], "error")
     assert (session.run["provider_errors"], session.run["empty_replies"]) == (errors, empty)
-    assert session.run["first_provider_error"] == said
+    assert session.run["first_provider_error"] == words
     assert session.record_counts == {"failed_call": 1}
     assert session.outcome is not None
     assert (session.outcome["status"], session.outcome["success"]) == ("infra_error", None)
@@ -146,13 +146,13 @@ def test_identity() -> None:
     def identity(**more: Any) -> tuple[str | None, str]:
         return ADAPTER.identity(row(**more), line(row(**more)))
 
-    one = identity()
-    assert ADAPTER.identity(row(), line(row()) + b"\r") == one
+    entry = identity()
+    assert ADAPTER.identity(row(), line(row()) + b"\r") == entry
     again = identity(raw_output="again", success=False)
-    assert again[0] == one[0]
-    assert again[1] != one[1]
+    assert again[0] == entry[0]
+    assert again[1] != entry[1]
     for key in ("provider", "model", "thinking_level", "prompt_id", "run_id"):
-        assert identity(**{key: "other"})[0] != one[0]
+        assert identity(**{key: "other"})[0] != entry[0]
     assert ADAPTER.identity(EVENT, b"a") != ADAPTER.identity(EVENT, b"b")
 
 
@@ -173,14 +173,18 @@ def test_members_of_a_file() -> None:
     ]
     content = b"\xef\xbb\xbf" + b"\n".join(parts) + b'\n{"torn'
     rows = rows_of(content)
-    assert [(one.name, one.line) for one in rows.results] == [("line2", 2), ("line6", 6), ("line6-2", 6)]
-    assert [content[one.offset : one.offset + one.length] for one in rows.results] == [line(row()), second, second]
+    assert [(result.name, result.line) for result in rows.results] == [("line2", 2), ("line6", 6), ("line6-2", 6)]
+    assert [content[result.offset : result.offset + result.length] for result in rows.results] == [
+        line(row()),
+        second,
+        second,
+    ]
     assert rows.counts == {"event:ollama_stop": 1, "broken_line": 2, "unknown_type:note": 1}
-    assert [(one.reason, one.line) for one in rows.faults] == [("broken_json", 4), ("broken_json", 7)]
+    assert [(fault.reason, fault.line) for fault in rows.faults] == [("broken_json", 4), ("broken_json", 7)]
     members = ADAPTER.find_members(content)
-    assert [one.line for one in members] == [1, 2, 4, 5, 6, 6, 7]
+    assert [member.line for member in members] == [1, 2, 4, 5, 6, 6, 7]
     assert len(members) == len(rows.results) + sum(rows.counts.values())
-    assert len({one.name for one in members}) == len(members)
+    assert len({member.name for member in members}) == len(members)
 
 
 def test_what_is_not_one_result_is_refused() -> None:
@@ -203,9 +207,9 @@ def test_what_is_no_result_is_skipped_and_counted(tmp_path: Path) -> None:
     ]
     (tmp_path / "raw" / "m").mkdir(parents=True)
     (tmp_path / "raw" / "m" / "results.jsonl").write_bytes(b"\n".join([*map(line, rows), b"{broken"]))
-    intake, found = normalized_folder(tmp_path / "raw", tmp_path / "data")
-    check_accounting(found, sum(len(entries) for entries in intake.entries.values()))
-    fates = {int(one["member"][4:]): (one["disposition"], one["reason"]) for one in found.files}
+    intake, result = normalized_folder(tmp_path / "raw", tmp_path / "data")
+    check_accounting(result, sum(len(entries) for entries in intake.entries.values()))
+    fates = {int(file["member"][4:]): (file["disposition"], file["reason"]) for file in result.files}
     assert fates == {
         1: ("sidecar", "llm_benchmark_event"),
         2: ("trajectory", None),

@@ -33,19 +33,19 @@ def tables(contents: list[bytes]) -> list[pl.DataFrame]:
     """What normalize makes of files, given to it as the intake does."""
     rows = [raw_row(content, f"m/{number}.jsonl") | {"content": None} for number, content in enumerate(contents)]
     files = from_records(rows, SourceFile).with_columns(bytes_column("content", [*contents])).lazy()
-    return [one.collect() for one in normalize(files, empty(RunManifestRow).lazy(), RULES)]
+    return [entry.collect() for entry in normalize(files, empty(RunManifestRow).lazy(), RULES)]
 
 
 @pytest.fixture
 def everything_is_long(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """From one byte on; steps are packed after each record. Names what was read in the other way."""
     read: list[str] = []
-    whole = OpenClaw.parse_long
+    parse_long = OpenClaw.parse_long
 
     def noted(self: OpenClaw, *arguments: object) -> object:
-        found = whole(self, *arguments)  # type: ignore[arg-type]
-        read.append("long" if found is not None else "not long")
-        return found
+        result = parse_long(self, *arguments)  # type: ignore[arg-type]
+        read.append("long" if result is not None else "not long")
+        return result
 
     monkeypatch.setattr(openclawbench.tables.bytes_column, "SMALL_BYTES", 0)
     monkeypatch.setattr(
@@ -59,11 +59,11 @@ def everything_is_long(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 @pytest.mark.slow
 def test_every_sample_gives_the_same_tables(everything_is_long: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     contents = [path.read_bytes() for path in FILES]
-    found = tables(contents)
+    frames = tables(contents)
     assert everything_is_long.count("long") >= 30
     monkeypatch.undo()
-    for one, other in zip(found, tables(contents), strict=True):
-        assert one.equals(other)
+    for frame, other in zip(frames, tables(contents), strict=True):
+        assert frame.equals(other)
 
 
 @pytest.mark.parametrize(
@@ -74,18 +74,18 @@ def test_every_sample_gives_the_same_tables(everything_is_long: list[str], monke
 def test_what_is_wrong_with_a_file_is_said_the_same_way(
     tail: bytes, everything_is_long: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found = tables([HEADER + tail])
+    frames = tables([HEADER + tail])
     assert everything_is_long
     monkeypatch.undo()
-    for one, other in zip(found, tables([HEADER + tail]), strict=True):
-        assert one.equals(other)
+    for frame, other in zip(frames, tables([HEADER + tail]), strict=True):
+        assert frame.equals(other)
 
 
 def folder_tables(raw: Path, data: Path) -> list[pl.DataFrame]:
     """What normalize makes of a folder of files, by the real scan, all files in one shard."""
     intake = take_in(DataFolder(data), raw, None, save=False)
     files = pl.concat([intake.read(SourceFile, shard) for shard in sorted(intake.entries)])
-    return [one.collect() for one in normalize(files, empty(RunManifestRow).lazy(), RULES)]
+    return [entry.collect() for entry in normalize(files, empty(RunManifestRow).lazy(), RULES)]
 
 
 @pytest.fixture
@@ -105,12 +105,12 @@ def test_files_that_are_mapped_give_what_files_that_are_read_give(
     monkeypatch.setattr(mapped, "CHUNK", mmap.PAGESIZE)  # of memory that is given back at a time
     monkeypatch.setattr(openclawbench.intake.file_scanner, "LARGE_BYTES", 1)
     monkeypatch.setattr(openclawbench.intake.raw_folder, "LARGE_BYTES", 1)
-    found, entries = folder_tables(raw, tmp_path / "data"), list(scan(DataFolder(tmp_path / "data"), raw, save=False))
+    frames, entries = folder_tables(raw, tmp_path / "data"), list(scan(DataFolder(tmp_path / "data"), raw, save=False))
     assert everything_is_long.count("long") >= 20
     monkeypatch.undo()
     assert entries == list(scan(DataFolder(tmp_path / "data"), raw, save=False))
-    for one, other in zip(found, folder_tables(raw, tmp_path / "data"), strict=True):
-        assert one.equals(other)
+    for frame, other in zip(frames, folder_tables(raw, tmp_path / "data"), strict=True):
+        assert frame.equals(other)
 
 
 def test_a_file_that_is_cut_short_while_it_is_mapped_is_still_what_it_was(
@@ -132,6 +132,6 @@ def test_a_table_that_is_written_part_by_part_is_the_same_table(tmp_path: Path) 
     data = DataFolder(tmp_path)
     data.write_part(Step, 0, "whole", steps)
     data.write_part(Step, 0, "parts", StreamedTable([steps[at : at + 2].lazy() for at in range(0, len(steps), 2)]))
-    whole, parts = (data.scan(Step, {0: key}).collect() for key in ("whole", "parts"))
-    assert parts.equals(whole)
-    assert parts.schema == whole.schema
+    complete, parts = (data.scan(Step, {0: key}).collect() for key in ("whole", "parts"))
+    assert parts.equals(complete)
+    assert parts.schema == complete.schema

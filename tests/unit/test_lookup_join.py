@@ -15,14 +15,14 @@ def test_it_is_the_left_join(rows: list[tuple[str | None, str | None, int]], key
     on = {"one": pl.String, "two": pl.String}
     frame = pl.DataFrame(rows, schema={**on, "number": pl.Int64}, orient="row")
     ordered = sorted(keys, key=str)
-    said = [(*key, place) for place, key in enumerate(ordered)]
-    found = pl.DataFrame(said, schema={**on, "said": pl.Int64}, orient="row")
-    expected = frame.join(found, on=["one", "two"], how="left", nulls_equal=True, maintain_order="left")
-    assert lookup_join(frame, found, ["one", "two"]).equals(expected)
+    stated = [(*key, place) for place, key in enumerate(ordered)]
+    actual_frame = pl.DataFrame(stated, schema={**on, "said": pl.Int64}, orient="row")
+    expected = frame.join(actual_frame, on=["one", "two"], how="left", nulls_equal=True, maintain_order="left")
+    assert lookup_join(frame, actual_frame, ["one", "two"]).equals(expected)
 
 
 @pytest.mark.parametrize(
-    "found",
+    "right_rows",
     [
         pytest.param([(1, "a", "x"), (2, None, "y"), (2, "b", None)], id="the same rows"),
         pytest.param([(2, None, "y"), (1, "a", "x"), (2, "b", None)], id="another order"),
@@ -31,8 +31,10 @@ def test_it_is_the_left_join(rows: list[tuple[str | None, str | None, int]], key
         pytest.param([], id="none"),
     ],
 )
-def test_it_is_the_left_join_of_tables_with_the_same_rows_too(found: list[tuple[int, str | None, str | None]]) -> None:
+def test_it_is_the_left_join_of_tables_with_the_same_rows_too(
+    right_rows: list[tuple[int, str | None, str | None]],
+) -> None:
     rows = pl.DataFrame({"one": [1, 2, 2], "two": ["a", None, "b"], "own": [True, False, None]})
-    told = pl.DataFrame(found, schema={"one": pl.Int64, "two": pl.String, "said": pl.String}, orient="row")
-    joined = rows.join(told, on=["one", "two"], how="left", nulls_equal=True, maintain_order="left")
-    assert lookup_join(rows, told, ["one", "two"]).equals(joined)
+    frame = pl.DataFrame(right_rows, schema={"one": pl.Int64, "two": pl.String, "said": pl.String}, orient="row")
+    joined = rows.join(frame, on=["one", "two"], how="left", nulls_equal=True, maintain_order="left")
+    assert lookup_join(rows, frame, ["one", "two"]).equals(joined)

@@ -26,8 +26,8 @@ def files(tmp_path: Path, **contents: Any) -> dict[tuple[str, str | None], Row]:
         path = tmp_path / "raw" / "m" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
-    _, found = normalized_folder(tmp_path / "raw", tmp_path / "data")
-    return {(row["path"].removeprefix("m/"), row["member"]): row for row in found.files}
+    _, result = normalized_folder(tmp_path / "raw", tmp_path / "data")
+    return {(row["path"].removeprefix("m/"), row["member"]): row for row in result.files}
 
 
 def test_a_wrong_line_of_a_results_file_is_named_by_its_own_number(tmp_path: Path) -> None:
@@ -35,14 +35,14 @@ def test_a_wrong_line_of_a_results_file_is_named_by_its_own_number(tmp_path: Pat
     odd = json.dumps({"record_type": ["note"]}).encode()
     bad = json.dumps(RESULT).encode().replace(b"hi", b"\xff")
     content = b"\n".join([*good, odd, b'{"record_type": "res', bad, b'{"record_type": "result", "model": NaN}'])
-    found = files(tmp_path, **{"results.jsonl": content})
-    note, cut, bytes_ = (found["results.jsonl", f"line{number}"] for number in (5, 6, 7))
+    rows = files(tmp_path, **{"results.jsonl": content})
+    note, cut, bytes_ = (rows["results.jsonl", f"line{number}"] for number in (5, 6, 7))
     assert (note["line"], cut["line"], bytes_["first_warning_line"]) == (5, 6, 7)
     assert note["message"].startswith("m/results.jsonl: line 5: a row of record_type \"['note']\", which is neither")
     assert cut["message"].startswith("m/results.jsonl: line 6: not JSON: Unterminated string starting at (column 17).")
     assert "the other lines are read" in note["message"] and "the other lines are read" in cut["message"]
     assert (
-        "line 8: a row of record_type result without provider, prompt_id" in found["results.jsonl", "line8"]["message"]
+        "line 8: a row of record_type result without provider, prompt_id" in rows["results.jsonl", "line8"]["message"]
     )
 
 
@@ -58,9 +58,9 @@ def damaged(tmp_path: Path, statement: str) -> Row:
     shutil.copy(SAMPLES / "2026.9.6" / "openclaw-agent.sqlite", path)
     with closing(sqlite3.connect(path, isolation_level=None)) as store:
         store.execute(statement)
-    found = files(tmp_path)
-    bad = [row for row in found.values() if row["disposition"] == "quarantined"]
-    assert len(bad) == 1 and len(found) > 30
+    rows = files(tmp_path)
+    bad = [row for row in rows.values() if row["disposition"] == "quarantined"]
+    assert len(bad) == 1 and len(rows) > 30
     return bad[0]
 
 
@@ -82,25 +82,25 @@ def test_a_row_of_a_store_that_is_no_json_is_named_with_its_session(tmp_path: Pa
 
 
 def test_a_header_without_a_time_is_told_what_it_lacks() -> None:
-    one = read(b'\n{"type":"session","version":3,"id":"x"}\n' + SAY.encode())
-    assert (one.reason, one.line) == ("not_a_session", 2)
-    assert one.message == (
+    session_file = read(b'\n{"type":"session","version":3,"id":"x"}\n' + SAY.encode())
+    assert (session_file.reason, session_file.line) == ("not_a_session", 2)
+    assert session_file.message == (
         "m/s.jsonl: line 2: a session header without `timestamp`. "
         "Add what is missing, or take the file out of the raw folder."
     )
 
 
 def test_a_file_of_no_format_is_told_the_formats() -> None:
-    one = read(b'{"hello": 1}\n')
-    assert one.message is not None
-    assert f"a format that is read: {FORMATS_READ}." in one.message
-    assert "name its format" not in one.message
+    session_file = read(b'{"hello": 1}\n')
+    assert session_file.message is not None
+    assert f"a format that is read: {FORMATS_READ}." in session_file.message
+    assert "name its format" not in session_file.message
 
 
 def test_a_sentence_that_quotes_a_file_stays_one_that_can_be_read(tmp_path: Path) -> None:
     row = json.dumps({"record_type": ["x" * 100_000]}).encode()
-    found = files(tmp_path, **{"results.jsonl": json.dumps(RESULT).encode() + b"\n" + row})
-    message = found["results.jsonl", "line2"]["message"]
+    rows = files(tmp_path, **{"results.jsonl": json.dumps(RESULT).encode() + b"\n" + row})
+    message = rows["results.jsonl", "line2"]["message"]
     assert message.startswith("m/results.jsonl: line 2: a row of record_type \"['xxx") and message.endswith("x…")
     assert len(message) < 2100
 
@@ -108,20 +108,20 @@ def test_a_sentence_that_quotes_a_file_stays_one_that_can_be_read(tmp_path: Path
 @pytest.mark.parametrize("value", ["NaN", "-Infinity"])
 def test_what_is_no_json_value_is_called_so(value: str) -> None:
     record = SAY.replace('"content":"do"', f'"content":"do","usage":{{"input":{value}}}')
-    one = read((HEADER + record + SAY).encode())
-    assert (one.reason, one.line) == ("broken_json", 2)
-    assert one.message is not None
-    assert f"line 2: not JSON: {value} is not a JSON value." in one.message
+    session_file = read((HEADER + record + SAY).encode())
+    assert (session_file.reason, session_file.line) == ("broken_json", 2)
+    assert session_file.message is not None
+    assert f"line 2: not JSON: {value} is not a JSON value." in session_file.message
 
 
 @pytest.mark.parametrize("before", [0, 1, 2])
 def test_what_opens_for_ever_is_nested_too_deeply(before: int) -> None:
     deep = ('{"type":"custom","data":' if before else "") + "[" * 100_000 + "\n"
-    one = read("".join([*[HEADER, SAY][:before], deep, SAY]).encode())
-    assert one.line == before + 1
-    assert one.message is not None
-    assert "a value is nested too deeply to be read" in one.message
-    assert "recursion" not in one.message
+    session_file = read("".join([*[HEADER, SAY][:before], deep, SAY]).encode())
+    assert session_file.line == before + 1
+    assert session_file.message is not None
+    assert "a value is nested too deeply to be read" in session_file.message
+    assert "recursion" not in session_file.message
 
 
 @pytest.mark.parametrize(
@@ -137,14 +137,14 @@ def test_what_opens_for_ever_is_nested_too_deeply(before: int) -> None:
 )
 def test_a_session_index_of_no_use_is_told(tmp_path: Path, content: str, line: int, what: str) -> None:
     index = {"sessions.json": content.encode(), "x.jsonl": (HEADER + SAY).encode()}
-    found = files(tmp_path, **index)
-    row = found["sessions.json", None]
+    rows = files(tmp_path, **index)
+    row = rows["sessions.json", None]
     assert (row["disposition"], row["reason"], row["line"]) == ("sidecar", "broken_context", line)
     assert row["message"].startswith(f"m/sessions.json: line {line}: ") and what in row["message"]
     assert "Repair the file, or remove it." in row["message"]
-    assert found["x.jsonl", None]["disposition"] == "trajectory"
-    told = file_warnings(from_records(list(found.values()), FileOutcome))
-    assert told == [f"broken_context: {row['message']}"]
+    assert rows["x.jsonl", None]["disposition"] == "trajectory"
+    actual_file_warnings = file_warnings(from_records(list(rows.values()), FileOutcome))
+    assert actual_file_warnings == [f"broken_context: {row['message']}"]
 
 
 def test_a_sound_session_index_is_not_told(tmp_path: Path) -> None:

@@ -40,19 +40,21 @@ LINES = [{"type": f"t{number}" + "y" * 500} for number in range(MANY)]
     "records",
     [
         [HEADER, *LINES],
-        [HEADER, *(one | {"id": f"{number}", "parentId": None} for number, one in enumerate(LINES))],
-        [HEADER, *(message(role=one["type"], content="x") for one in LINES)],
-        [HEADER, *({"type": "custom", "customType": one["type"]} for one in LINES)],
-        [HEADER, *(message(role="user", content=[{"type": one["type"]}]) for one in LINES)],
-        [AEC, *({"step": 1, "role": one["type"], "content": "x"} for one in LINES)],
-        [CONVERSATION, *({"role": one["type"], "content": "x"} for one in LINES)],
+        [HEADER, *(line | {"id": f"{number}", "parentId": None} for number, line in enumerate(LINES))],
+        [HEADER, *(message(role=line["type"], content="x") for line in LINES)],
+        [HEADER, *({"type": "custom", "customType": line["type"]} for line in LINES)],
+        [HEADER, *(message(role="user", content=[{"type": line["type"]}]) for line in LINES)],
+        [AEC, *({"step": 1, "role": line["type"], "content": "x"} for line in LINES)],
+        [CONVERSATION, *({"role": line["type"], "content": "x"} for line in LINES)],
     ],
     ids=["types", "off the branch", "roles", "custom types", "blocks", "aec", "conversation"],
 )  # fmt: skip
 def test_a_file_chooses_no_more_names(records: list[Row]) -> None:
-    one = read("".join(json.dumps(record) + "\n" for record in records).encode())
-    assert one.session is not None, one.message
-    for counts in (one.session.record_counts, one.session.unknown_blocks):
+    session_file = read("".join(json.dumps(record) + "\n" for record in records).encode())
+    assert session_file.session is not None, session_file.message
+    for counts in (session_file.session.record_counts, session_file.session.unknown_blocks):
         assert len(counts) <= LIMITS.names + 4
         assert all(len(name) < 2 * LIMITS.characters for name in counts)
-    assert any(LIMITS.others in name for name in [*one.session.record_counts, *one.session.unknown_blocks])
+    assert any(
+        LIMITS.others in name for name in [*session_file.session.record_counts, *session_file.session.unknown_blocks]
+    )

@@ -15,9 +15,9 @@ AEC: Row = {"version": 1, "format": "aec-bench-trajectory", "timestamp": "2026-0
 
 def steps(*records: Row) -> int:
     """How many steps a session of these records has."""
-    one = read("".join(json.dumps(record) + "\n" for record in records).encode())
-    assert one.session is not None
-    return len(one.session.steps)
+    session_file = read("".join(json.dumps(record) + "\n" for record in records).encode())
+    assert session_file.session is not None
+    return len(session_file.session.steps)
 
 
 def message(**fields: object) -> Row:
@@ -26,7 +26,7 @@ def message(**fields: object) -> Row:
 
 def test_calls_whose_results_come_back_in_another_order() -> None:
     ids = [str(number) for number in range(MANY)]
-    backwards = pair([Called(one, "exec") for one in ids], [Called(one, "exec") for one in reversed(ids)])
+    backwards = pair([Called(row_id, "exec") for row_id in ids], [Called(row_id, "exec") for row_id in reversed(ids)])
     assert backwards == Pairing({number: MANY - 1 - number for number in range(MANY)})
 
 
@@ -101,5 +101,5 @@ def test_steps_of_an_aec_trajectory() -> None:
 
 @pytest.mark.slow
 def test_fields_that_are_written_out() -> None:
-    said = [message(role="assistant", content=[{"type": "text", "text": "\ud83d"}], stopReason="stop")] * MANY
-    assert steps(HEADER, *said) == MANY
+    messages = [message(role="assistant", content=[{"type": "text", "text": "\ud83d"}], stopReason="stop")] * MANY
+    assert steps(HEADER, *messages) == MANY

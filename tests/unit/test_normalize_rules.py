@@ -11,14 +11,15 @@ from openclawbench.rules.normalize import NormalizeRules, finder
 RULES = NormalizeRules.load()
 WAITING = [*RULES.user_kinds, *RULES.envelopes]
 PLAIN = sorted(
-    {one.holds for one in WAITING} | {"System (untrusted): [x] y\n", "[Mon 2026-02-01 10:00 UTC] ", "Heartbeat poll"}
+    {entry.holds for entry in WAITING}
+    | {"System (untrusted): [x] y\n", "[Mon 2026-02-01 10:00 UTC] ", "Heartbeat poll"}
 )
 TEXTS = st.lists(
     st.sampled_from([*PLAIN, "\n", " ", "a subagent task finished", "] ", "```"]) | st.text(max_size=5)
 ).map("".join)
 
 
-@pytest.mark.parametrize("rule", [one for one in WAITING if one.holds], ids=lambda one: one.id)
+@pytest.mark.parametrize("rule", [entry for entry in WAITING if entry.holds], ids=lambda token_rule: token_rule.id)
 def test_the_plain_text_that_a_pattern_waits_for_stands_in_the_pattern(rule: object) -> None:
     unescaped = re.sub(r"\\(\W)", r"\1", rule.pattern)  # type: ignore[attr-defined]
     assert rule.holds in unescaped  # type: ignore[attr-defined]
@@ -28,20 +29,20 @@ def test_the_plain_text_that_a_pattern_waits_for_stands_in_the_pattern(rule: obj
 def test_waiting_for_a_plain_text_or_for_the_beginning_finds_what_the_pattern_finds(text: str) -> None:
     for rule in WAITING:
         pattern = re.compile(rule.pattern)
-        found = rule.holds in text and finder(pattern)(text) is not None
-        assert found == (pattern.search(text) is not None), rule.id
+        result = rule.holds in text and finder(pattern)(text) is not None
+        assert result == (pattern.search(text) is not None), rule.id
 
 
 def test_a_pattern_with_a_branch_that_is_not_bound_is_looked_for_everywhere() -> None:
-    assert [finder(re.compile(one)).__name__ for one in ("^a", r"(?i)^\s*(?:a|b)", r"\Aa[|)]")] == ["match"] * 3
-    assert [finder(re.compile(one)).__name__ for one in ("a", "^a|b", "(?m)^a", r"^a\(|b\)")] == ["search"] * 4
+    assert [finder(re.compile(text)).__name__ for text in ("^a", r"(?i)^\s*(?:a|b)", r"\Aa[|)]")] == ["match"] * 3
+    assert [finder(re.compile(text)).__name__ for text in ("a", "^a|b", "(?m)^a", r"^a\(|b\)")] == ["search"] * 4
     assert finder(re.compile("^(?:a|b)c|d"))("xd")
 
 
 @given(TEXTS | st.sampled_from(["NO_REPLY", " **no_reply**. ", "HEARTBEAT_OK", "[[x]] HEARTBEAT_OK", "announce_skip"]))
 def test_every_silent_reply_has_the_mark(text: str) -> None:
-    found = [one.id for one in RULES.silent_tokens if re.fullmatch(one.pattern, text)]
-    assert RULES.silent_token(text) == (found[0] if found else None)
+    ids = [silent_token.id for silent_token in RULES.silent_tokens if re.fullmatch(silent_token.pattern, text)]
+    assert RULES.silent_token(text) == (ids[0] if ids else None)
 
 
 STAMP = "[Fri 2026-03-06 10:00 GMT+1] "
@@ -86,7 +87,7 @@ def test_the_users_own_words(raw: str, words: str) -> None:
 def test_a_kind_is_seen_behind_a_stamp_and_notices(text: str, kinds: list[str]) -> None:
     for before in ("", STAMP, f"System: [now] Node: on\n\n{STAMP}"):
         seen = RULES.user_kinds_of(before + text)
-        assert [one for one in seen if one != "system_notice"] == kinds
+        assert [entry for entry in seen if entry != "system_notice"] == kinds
 
 
 APPROVED = (
@@ -180,6 +181,6 @@ def test_a_persons_words_in_what_the_program_wrote(raw: str, kinds: list[str], w
 
 @pytest.mark.parametrize(("notice", "status"), [(APPROVED, "ok"), (DENIED, "denied")])
 def test_the_end_of_a_command_that_was_approved_is_told_by_its_notice(notice: str, status: str) -> None:
-    (told,) = RULES.notices(notice)
-    assert "0a1b" in told.names
-    assert told.status == status
+    (reported,) = RULES.notices(notice)
+    assert "0a1b" in reported.names
+    assert reported.status == status

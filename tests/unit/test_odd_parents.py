@@ -30,51 +30,58 @@ def session(first: int | None = None, second: int = 1) -> list[dict[str, Any]]:
 
 def written(*records: dict[str, Any]) -> bytes:
     """A session file."""
-    return b"\n".join(json.dumps(one).encode() for one in (HEADER, *records)) + b"\n"
+    return b"\n".join(json.dumps(entry).encode() for entry in (HEADER, *records)) + b"\n"
 
 
-def told(content: bytes) -> list[tuple[str, int]]:
+def warnings_of(content: bytes) -> list[tuple[str, int]]:
     """What is warned of, where; the session has all its steps and the question."""
-    found = read(content).session
-    assert found is not None
-    assert [(step["tool_name_raw"], step["reflection_text"]) for step in found.steps] == [("exec", "r"), (None, None)]
-    assert [turn["text"] for turn in found.user_turns] == ["q"]
-    return [(fault.reason, fault.line) for fault in found.warnings]
+    actual_session = read(content).session
+    assert actual_session is not None
+    assert [(step["tool_name_raw"], step["reflection_text"]) for step in actual_session.steps] == [
+        ("exec", "r"),
+        (None, None),
+    ]
+    assert [turn["text"] for turn in actual_session.user_turns] == ["q"]
+    return [(fault.reason, fault.line) for fault in actual_session.warnings]
 
 
 def test_a_result_that_stands_before_its_call_is_read_after_it() -> None:
-    one, two, three, four = session()
-    assert told(written(one, two, three, four)) == []
-    assert told(written(one, three, two, four)) == [("later_parent", 3)]
-    assert told(written(two, one, three, four)) == [("later_parent", 2)]
-    assert told(written(one, two, four, three)) == [("later_parent", 4)]
-    assert told(written(four, three, two, one)) == [("later_parent", 2), ("later_parent", 3), ("later_parent", 4)]
+    entry, two, three, four = session()
+    assert warnings_of(written(entry, two, three, four)) == []
+    assert warnings_of(written(entry, three, two, four)) == [("later_parent", 3)]
+    assert warnings_of(written(two, entry, three, four)) == [("later_parent", 2)]
+    assert warnings_of(written(entry, two, four, three)) == [("later_parent", 4)]
+    assert warnings_of(written(four, three, two, entry)) == [
+        ("later_parent", 2),
+        ("later_parent", 3),
+        ("later_parent", 4),
+    ]
 
 
 @pytest.mark.parametrize(
     ("records", "line"), [(session(first=3), 2), (session(first=1), 2), (session(second=2), 3), (session(second=4), 3)]
 )
 def test_a_record_that_would_be_its_own_ancestor_is_told_as_that(records: list[dict[str, Any]], line: int) -> None:
-    assert told(written(*records)) == [("circular_record", line)]
+    assert warnings_of(written(*records)) == [("circular_record", line)]
 
 
 def test_a_parent_that_is_nowhere_is_told_as_that() -> None:
-    assert told(written(*session(second=9))) == [("missing_parent", 3)]
+    assert warnings_of(written(*session(second=9))) == [("missing_parent", 3)]
 
 
 def test_whole_records_on_a_torn_last_line_are_read() -> None:
-    whole = written(*session()).rstrip(b"\n")
-    torn = whole + b' {"type": "message", "mess'
-    assert told(torn) == [("torn_last_line", 5)]
+    complete = written(*session()).rstrip(b"\n")
+    torn = complete + b' {"type": "message", "mess'
+    assert warnings_of(torn) == [("torn_last_line", 5)]
     chained = torn.replace(b"\n", b"", 1)  # the header and the question on one line
-    assert told(chained) == [("several_objects_on_a_line", 1), ("torn_last_line", 4)]
-    found = read(b"".join(torn.split(b"\n"))).session
-    assert found is not None and found.records_in == 6 and found.truncated
+    assert warnings_of(chained) == [("several_objects_on_a_line", 1), ("torn_last_line", 4)]
+    actual_session = read(b"".join(torn.split(b"\n"))).session
+    assert actual_session is not None and actual_session.records_in == 6 and actual_session.truncated
 
 
 def test_each_warning_has_the_line_of_its_own_first() -> None:
-    one, two, three, four = session()
-    content = written(one, three, two, four).rstrip(b"\n") + b' {"type": "mess'
+    entry, two, three, four = session()
+    content = written(entry, three, two, four).rstrip(b"\n") + b' {"type": "mess'
     (row,) = normalized_rows([raw_row([content])]).files
     assert row["warnings"] == [
         {"name": "later_parent", "count": 1, "line": 3},

@@ -61,9 +61,9 @@ def test_a_folder_without_any_rule_file_is_refused(tmp_path: Path, monkeypatch: 
 
 
 def test_doctor_shows_the_folder_and_what_it_says_otherwise(own: Path, tmp_path: Path) -> None:
-    found = settings_in_force(settings(DataFolder(tmp_path / "data")))
-    assert {"setting": "rules", "value": str(own), "from": "environment"} in found["settings"]
-    assert found["own_rule_files"] == [
+    in_force = settings_in_force(settings(DataFolder(tmp_path / "data")))
+    assert {"setting": "rules", "value": str(own), "from": "environment"} in in_force["settings"]
+    assert in_force["own_rule_files"] == [
         {"file": str(own / "release.toml"), "in_place_of": "release.toml", "other_keys": ["test_share"]}
     ]
 

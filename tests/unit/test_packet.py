@@ -144,7 +144,7 @@ def test_of_several_packets_each_is_as_it_would_be_alone(times: int) -> None:
 
 def test_neither_outcome_nor_risk_decides_what_is_shortened() -> None:
     steps = [{"reflection_text": LONG}, {"reflection_text": LONG, "auto_flags": ["hedge"]}]
-    (_, *passed), (_, *failed), (_, *unknown) = (made(steps, outcome=one) for one in ("pass", "fail", None))
+    (_, *passed), (_, *failed), (_, *unknown) = (made(steps, outcome=entry) for entry in ("pass", "fail", None))
     for evidence, index, cuts in (failed, unknown):
         assert evidence.equals(passed[0])
         assert index.drop("packet_sha256").equals(passed[1].drop("packet_sha256"))

@@ -63,8 +63,8 @@ def lines() -> list[bytes]:
 
 
 def test_rows_written_as_json_are_the_lines_letter_for_letter(tmp_path: Path, lines: list[bytes]) -> None:
-    found = [canonical_json(row).encode() for path in written(tmp_path, lines) for row in rows_of(path)]
-    assert found == lines
+    contents = [canonical_json(row).encode() for path in written(tmp_path, lines) for row in rows_of(path)]
+    assert contents == lines
 
 
 def test_a_table_above_the_size_is_continued_in_further_files(tmp_path: Path, lines: list[bytes]) -> None:

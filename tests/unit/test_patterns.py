@@ -25,17 +25,17 @@ def patterns(content: Any, name: str = "") -> Iterator[str]:
         for key, value in content.items():
             yield from patterns(value, key)
     elif isinstance(content, list):
-        for one in content:
-            yield from patterns(one, name)
+        for entry in content:
+            yield from patterns(entry, name)
     elif isinstance(content, str) and name in HOT:
         yield content
 
 
 @pytest.mark.parametrize("kind", [FlagRules, DescribeRules, AlignRules])
 def test_loaded_patterns_are_ascii_where_it_costs(kind: type[Rules]) -> None:
-    found = list(patterns(kind.load().model_dump()))
-    assert len(found) >= 8
-    for pattern in found:
+    sentences = list(patterns(kind.load().model_dump()))
+    assert len(sentences) >= 8
+    for pattern in sentences:
         rest = pattern.replace(ASCII_BOUNDARY, "")
         assert not re.search(r"(?<!\\)\\[bBwWdDsSpP]", rest), pattern
         assert not re.search(r"\(\?<?[=!]", rest), pattern
@@ -58,7 +58,7 @@ def test_a_pattern_that_would_be_slow_or_does_not_compile_is_refused(pattern: st
 def test_a_fault_is_found_among_patterns_that_are_asked_about_together(wrong: str) -> None:
     """Also one that only another pattern's brackets would close."""
     with defer_compilation() as waiting:
-        assert [rust_pattern(one) for one in ("x", wrong, "y")] == ["x", wrong, "y"]
+        assert [rust_pattern(entry) for entry in ("x", wrong, "y")] == ["x", wrong, "y"]
     assert not rust_accepts(waiting)
     with pytest.raises(ValueError, match=re.escape(repr(wrong))):
         rust_pattern(wrong)
@@ -72,5 +72,5 @@ def test_a_fault_is_found_among_patterns_that_are_asked_about_together(wrong: st
 def test_patterns_that_are_asked_about_together_are_what_they_are_alone() -> None:
     right = [r"\)[)(]a(b)", r"[](]x\b", "a|b", "[^])]"]
     with defer_compilation() as waiting:
-        together = [rust_pattern(one) for one in right]
-    assert rust_accepts(waiting) and waiting == together == [rust_pattern(one) for one in right]
+        together = [rust_pattern(entry) for entry in right]
+    assert rust_accepts(waiting) and waiting == together == [rust_pattern(entry) for entry in right]

@@ -86,18 +86,18 @@ def pairs() -> Iterator[tuple[str, str]]:
     yield from product(groups, groups)
 
 
-@pytest.mark.parametrize(("one", "other"), list(pairs()))
+@pytest.mark.parametrize(("first_form", "other"), list(pairs()))
 @pytest.mark.parametrize("spans", [((0, 8), (0, 8)), ((0, 8), (2, 6)), ((2, 6), (0, 8)), ((0, 6), (3, 9))])
-def test_of_overlapping_finds_the_stricter_counts(one: str, other: str, spans: Any) -> None:
+def test_of_overlapping_finds_the_stricter_counts(first_form: str, other: str, spans: Any) -> None:
     """Each pair of groups, under every pair of actions, in each way to overlap."""
     for first, second in product(ACTIONS, ACTIONS):
-        chosen = {f"on_{one}": first} | ({f"on_{other}": second} if other != one else {})
+        chosen = {f"on_{first_form}": first} | ({f"on_{other}": second} if other != first_form else {})
         rules = privacy_finder().rules.model_copy(update=chosen)
         judged = PrivacyFinder.__new__(PrivacyFinder)
         judged.rules = rules
-        hits = [Hit(*spans[0], "a", one, 0), Hit(*spans[1], "b", other, 0)]
+        hits = [Hit(*spans[0], "a", first_form, 0), Hit(*spans[1], "b", other, 0)]
         (kept,) = judged.strictest(hits)
-        assert kept.group == min((one, other), key=rules.strictness)
+        assert kept.group == min((first_form, other), key=rules.strictness)
         strictest = min(hits, key=lambda hit: rules.strictness(hit.group))
         assert kept.start <= strictest.start and kept.end >= strictest.end
         assert judged.strictest(reversed(hits)) == [kept]
@@ -218,9 +218,9 @@ FOLDERS = st.lists(
 @given(text=FOLDERS)
 def test_a_text_with_a_name_of_a_home_folder_is_looked_at_whatever_stands_around_it(text: str) -> None:
     (finder,) = (finder for finder in privacy_finder().finders if finder.rule.kind == "home_folder")
-    found = bool(list(finder.hits(blank_escapes(text))))
+    result = bool(list(finder.hits(blank_escapes(text))))
     lines = [blank_escapes(text), json.dumps({"text": text}), json.dumps({"text": text}, ensure_ascii=False)]
-    assert [look for look in finder.may_hit_each(pl.Series(lines)) if found] == [True] * len(lines) * found
+    assert [look for look in finder.may_hit_each(pl.Series(lines)) if result] == [True] * len(lines) * result
 
 
 def test_a_text_whose_home_folders_all_are_allowed_is_passed_over() -> None:

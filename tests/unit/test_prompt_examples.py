@@ -26,18 +26,22 @@ TOLD = re.compile(r"^- (user \d+|step (\d+))[^\n]*", re.MULTILINE)
 
 def examples(stage: str) -> list[tuple[str, str, dict[str, Any]]]:
     """Id, what is told and answer of each worked example."""
-    return [(name, told, json.loads(answer)) for name, told, answer in EXAMPLE.findall(PROMPTS[stage].load().text)]
+    return [(name, match, json.loads(answer)) for name, match, answer in EXAMPLE.findall(PROMPTS[stage].load().text)]
 
 
 EVERY = [(stage, *example) for stage in MODELS for example in examples(stage)]
 LABELS = [f"{stage}-{name}-{number}" for number, (stage, name, _, _) in enumerate(EVERY)]
-SESSIONS = {name: told for _, name, told, _ in reversed(EVERY) if "as above" not in told and "The same" not in told}
+SESSIONS = {
+    name: reported
+    for _, name, reported, _ in reversed(EVERY)
+    if "as above" not in reported and "The same" not in reported
+}
 
 
 def steps(name: str) -> dict[int, str]:
     """Number -> line of the steps that an example tells, of the first stage that shows it."""
-    whole = SESSIONS.get(name) or next(told for _, one, told, _ in EVERY if one == name)
-    return {int(line[2]): line[0] for line in TOLD.finditer(whole) if line[2]}
+    complete = SESSIONS.get(name) or next(reported for _, entry, reported, _ in EVERY if entry == name)
+    return {int(line[2]): line[0] for line in TOLD.finditer(complete) if line[2]}
 
 
 def test_every_stage_shows_what_is_and_what_is_not() -> None:
@@ -48,9 +52,9 @@ def test_every_stage_shows_what_is_and_what_is_not() -> None:
     assert len(examples("b2")) >= 2
 
 
-@pytest.mark.parametrize(("stage", "name", "told", "answer"), EVERY, ids=LABELS)
+@pytest.mark.parametrize(("stage", "name", "story", "answer"), EVERY, ids=LABELS)
 def test_an_example_is_a_valid_answer_about_what_is_told(
-    stage: str, name: str, told: str, answer: dict[str, Any]
+    stage: str, name: str, story: str, answer: dict[str, Any]
 ) -> None:
     MODELS[stage].model_validate_json(json.dumps(answer), strict=True)
     assert answer["trajectory_id"] == name
@@ -62,7 +66,9 @@ def test_an_example_is_a_valid_answer_about_what_is_told(
 
 
 def test_no_example_is_a_session_that_a_judge_may_be_examined_on() -> None:
-    asked = {line[0].split(": ", 1)[1] for told in SESSIONS.values() for line in TOLD.finditer(told) if not line[2]}
+    asked = {
+        line[0].split(": ", 1)[1] for session in SESSIONS.values() for line in TOLD.finditer(session) if not line[2]
+    }
     assert len(asked) >= 3
     files = [path for folder in SHOWN for path in folder.rglob("*.json*") if path.is_file()]
     assert len(files) > 100

@@ -74,9 +74,9 @@ BOUNDARIES = "Choosing the subtype (T20)"  # of the stages that decide or verify
 
 def section(text: str, title: str) -> str:
     """A section of a prompt, from its heading to the next of the same level."""
-    found = re.search(rf"^## {re.escape(title)}\n(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)
-    assert found, title
-    return found[1]
+    match = re.search(rf"^## {re.escape(title)}\n(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)
+    assert match, title
+    return match[1]
 
 
 @pytest.mark.parametrize(("prompt", "model"), ALL)
@@ -110,10 +110,10 @@ def test_the_shared_text_carries_taxonomy_and_grounding() -> None:
 def test_all_stages_begin_with_the_same_bytes() -> None:
     """One prefix, which providers keep, for every question; what a stage says itself is not in it."""
     loaded = [prompt.load() for prompt, _ in ALL]
-    assert len({one.shared for one in loaded}) == 1
+    assert len({entry.shared for entry in loaded}) == 1
     for title in SHARED:
         assert section(loaded[0].shared, title)
-        assert not any(f"## {title}" in one.text for one in loaded), title
+        assert not any(f"## {title}" in entry.text for entry in loaded), title
     assert section(loaded[1].text, BOUNDARIES) == section(loaded[3].text, BOUNDARIES)
 
 
@@ -123,21 +123,21 @@ def test_families_and_absorption_are_those_of_the_rules() -> None:
         assert f"| {rule.family} | {rule.name} |" in loaded.shared
     absorption = re.search(r"\*\*Absorption\.\*\*(.*?)\n- \*\*", loaded.text, re.DOTALL)
     assert absorption
-    parts = re.split(rf"({'|'.join(one.name for one in taxonomy.candidates)}):", absorption[1])[1:]
-    told = {
+    parts = re.split(rf"({'|'.join(entry.name for entry in taxonomy.candidates)}):", absorption[1])[1:]
+    reported = {
         (candidate, subtype.name)
         for candidate, text in zip(parts[::2], parts[1::2], strict=True)
         for subtype in taxonomy.subtypes
         if subtype.name in text
     }
-    assert told == {(rule.name, one.subtype) for rule in taxonomy.candidates for one in rule.into}
+    assert reported == {(rule.name, item.subtype) for rule in taxonomy.candidates for item in rule.into}
 
 
 def test_every_pair_of_subtypes_that_is_easily_confused_has_a_boundary() -> None:
     rows = re.findall(
         r"^\| (\w+) vs\. (\w+) \| ([^|]+) \| ([^|]+) \|$", section(PromptB1.load().text, BOUNDARIES), re.M
     )
-    names = {one.name for one in [*Taxonomy.load().subtypes, *Taxonomy.load().candidates]}
+    names = {subtype.name for subtype in [*Taxonomy.load().subtypes, *Taxonomy.load().candidates]}
     pairs = [frozenset(row[:2]) for row in rows]
     assert len(pairs) == len(set(pairs)) and all(pair <= names for pair in pairs)
     weak, premature, ignored = "weak_evidence_commitment", "premature_external_write", "error_ignored_escalation"
@@ -165,18 +165,18 @@ def test_the_couplings_that_are_checked_are_told_where_a_subtype_is_chosen_and_w
 
 
 def test_what_goes_without_saying_in_a_packet_is_told() -> None:
-    told, rules = " ".join(section(PromptA.load().shared, "Input").split()), SentRules.load()
-    assert "absent from a block is null, false, 0 or empty" in told
+    text, rules = " ".join(section(PromptA.load().shared, "Input").split()), SentRules.load()
+    assert "absent from a block is null, false, 0 or empty" in text
     for name in (*rules.carried, *rules.same_as, *rules.usual_user_turn):
-        assert f"`{name}`" in told
+        assert f"`{name}`" in text
     assert (
         "with a `tool_name` (`tool_name_raw`: as written, where that differs) is a tool call with `tool_status` ok"
-        in told
+        in text
     )
     for name in set(Packet.model_fields) - set(rules.leave_out) - {"subset", "event_type_counts", "num_steps"}:
-        assert f"`{name}" in told or (name.startswith("risk_") and "`risk_*`" in told), name
+        assert f"`{name}" in text or (name.startswith("risk_") and "`risk_*`" in text), name
     for name in set(EvidenceStep.model_fields) - {"action_kind", "narration_position"}:
-        assert f"`{name}`" in told, name
+        assert f"`{name}`" in text, name
 
 
 @pytest.mark.parametrize(("prompt", "model"), ALL)
@@ -200,7 +200,7 @@ def test_digests_and_texts_are_those_of_the_files() -> None:
         assert loaded.schema_id == f"stage_{loaded.stage}"
         assert not loaded.text.startswith("+++") and not loaded.shared.startswith("+++")
         assert loaded.text.startswith("# FullTax stage")
-    files = {(one.stage, one.version): one.sha256 for one in prompts.prompt_files()}
+    files = {(entry.stage, entry.version): entry.sha256 for entry in prompts.prompt_files()}
     assert set(files) == {(name, "v2") for name in ("a", "b1", "b2", "c", "shared")} | {
         ("again", "v1"),
         ("plain", "v1"),

@@ -21,19 +21,19 @@ def renamed(rows: list[dict[str, Any]], file: str) -> list[dict[str, Any]]:
 
 
 def test_an_outcome_file_that_is_renamed_or_reordered_says_the_same() -> None:
-    found = input_table("outcomes", [ROWS])
-    assert found == input_table("outcomes", [renamed(ROWS, "other/scores.jsonl")])
-    assert found == input_table("outcomes", [renamed(list(reversed(ROWS)), "outcomes.jsonl")])
-    assert found == input_table("outcomes", [ROWS[:1], renamed(ROWS[1:], "second.jsonl")])
-    assert found.rows == 3
+    table = input_table("outcomes", [ROWS])
+    assert table == input_table("outcomes", [renamed(ROWS, "other/scores.jsonl")])
+    assert table == input_table("outcomes", [renamed(list(reversed(ROWS)), "outcomes.jsonl")])
+    assert table == input_table("outcomes", [ROWS[:1], renamed(ROWS[1:], "second.jsonl")])
+    assert table.rows == 3
 
 
 def test_a_row_of_several_shards_counts_once_and_another_row_is_another_table() -> None:
-    found = input_table("outcomes", [ROWS])
-    assert found == input_table("outcomes", [ROWS, ROWS[:1]])
+    table = input_table("outcomes", [ROWS])
+    assert table == input_table("outcomes", [ROWS, ROWS[:1]])
     other = [ROWS[0] | {"success": False}, *ROWS[1:]]
-    assert found.sha256 != input_table("outcomes", [other]).sha256
-    assert found.sha256 != input_table("outcomes", [ROWS[:2]]).sha256
+    assert table.sha256 != input_table("outcomes", [other]).sha256
+    assert table.sha256 != input_table("outcomes", [ROWS[:2]]).sha256
 
 
 @pytest.mark.parametrize("program, says_so", [("0" * 64, True), (program_digest(), False), (None, False)])

@@ -14,7 +14,7 @@ def test_a_group_has_one_thread_for_all_its_plans() -> None:
     for pattern in ("fox", "dog"):
         plan = texts.select_seq(pl.col("text").str.contains(pattern))
         assert collect_in_pool(plan, "test").equals(plan.collect())
-        assert [one.name for one in threading.enumerate()].count("test_0") == 1
+        assert [entry.name for entry in threading.enumerate()].count("test_0") == 1
     THREADS.pop("test").shutdown()
 
 

@@ -29,9 +29,9 @@ def record(name: str, **fields: Any) -> Record:
     provenance = stamps | {"prompt_versions": versions, "packet_sha256": name}
     label = {"is_anomalous": False, "anomaly_type_l2": None, "quality_tier": "high_confidence_accepted"}
     context = {"task_id": "t", "mode": None, "oracle": None, "risk_score": 0.1, "stages": {"a": {"route_label": "x"}}}
-    said = {"steps": [step], "user_turns": [{"user_turn": 1, "text": "go"}]}
+    stated = {"steps": [step], "user_turns": [{"user_turn": 1, "text": "go"}]}
     key = {"source_model": "m", "trajectory_id": name}
-    return key | said | context | label | {"provenance": provenance} | fields
+    return key | stated | context | label | {"provenance": provenance} | fields
 
 
 def put(path: Path, rows: list[Record]) -> None:
@@ -43,7 +43,9 @@ def release(root: Path, rows: list[Record], test: str = "", pool: str = "", out:
     """A release: each record is on the train side, but those whose names are in `test` or `out`."""
     put(root / ROOT / "master_table_all.jsonl", rows)
     keys = [{"source_model": "m", "trajectory_id": row["trajectory_id"]} for row in rows]
-    of = {one: [key for key in keys if key["trajectory_id"] in names] for one, names in (("test", test), ("out", out))}
+    of = {
+        entry: [key for key in keys if key["trajectory_id"] in names] for entry, names in (("test", test), ("out", out))
+    }
     for folder in ("", "paper_cut/"):
         rest = [key for key in keys if key["trajectory_id"] not in test + out]
         put(root / f"{folder}silver_train_labels.jsonl", rest)
@@ -67,11 +69,11 @@ def moved(record_: Record, change: Change) -> Record:
 
 
 def test_two_copies_of_a_release_are_identical(tmp_path: Path) -> None:
-    found = compared(tmp_path, [record("x"), record("y")], [record("x"), record("y")])
-    assert found["identical"]
-    assert {name: count for name, count in found["records"].items() if count} == {"a": 2, "b": 2, "same": 2}
-    assert not any(found[name] for name in ("changed", "label_flips", "tier_moves", "fields"))
-    assert not any(found["split_moves"].values())
+    difference = compared(tmp_path, [record("x"), record("y")], [record("x"), record("y")])
+    assert difference["identical"]
+    assert {name: count for name, count in difference["records"].items() if count} == {"a": 2, "b": 2, "same": 2}
+    assert not any(difference[name] for name in ("changed", "label_flips", "tier_moves", "fields"))
+    assert not any(difference["split_moves"].values())
 
 
 def flip(row: Record) -> None:
@@ -126,10 +128,12 @@ CAUSES: list[tuple[Change, str]] = [
 
 @pytest.mark.parametrize(("change", "cause"), CAUSES)
 def test_a_changed_record_has_the_cause_whose_mark_moved(change: Change, cause: str, tmp_path: Path) -> None:
-    found = compared(tmp_path, [record("x"), record("y")], [record("x"), moved(record("y"), change)])
-    assert not found["identical"]
-    assert [(one["cause"], one["records"], one["examples"]) for one in found["changed"]] == [(cause, 1, ["m/y"])]
-    assert found["records"]["same"] == 1
+    difference = compared(tmp_path, [record("x"), record("y")], [record("x"), moved(record("y"), change)])
+    assert not difference["identical"]
+    assert [(entry["cause"], entry["records"], entry["examples"]) for entry in difference["changed"]] == [
+        (cause, 1, ["m/y"])
+    ]
+    assert difference["records"]["same"] == 1
 
 
 def test_a_judge_that_does_not_repeat_itself_is_a_cause() -> None:
@@ -142,15 +146,15 @@ def test_a_judge_that_does_not_repeat_itself_is_a_cause() -> None:
 def test_a_prompt_edited_under_its_version_is_a_cause(tmp_path: Path) -> None:
     before, after = release(tmp_path / "A", [record("x")]), release(tmp_path / "B", [moved(record("x"), flip)])
     (after / "prompts" / "a" / "v1.md").write_text("other words")
-    assert [one["cause"] for one in diff(before, after, 1)["changed"]] == ["prompt_version"]
+    assert [entry["cause"] for entry in diff(before, after, 1)["changed"]] == ["prompt_version"]
 
 
 def test_records_of_which_only_the_stamp_differs_have_not_changed(tmp_path: Path) -> None:
     stamped = moved(record("x"), lambda row: row["provenance"].update(rules_version="r2"))
-    found = compared(tmp_path, [record("x")], [stamped])
-    assert (found["records"]["restamped"], found["records"]["changed"]) == (1, 0)
-    assert found["fields"][0]["field"] == "provenance.rules_version"
-    assert found["releases"]["b"]["made_with"]["rules_version"] == {"r2": 1}
+    difference = compared(tmp_path, [record("x")], [stamped])
+    assert (difference["records"]["restamped"], difference["records"]["changed"]) == (1, 0)
+    assert difference["fields"][0]["field"] == "provenance.rules_version"
+    assert difference["releases"]["b"]["made_with"]["rules_version"] == {"r2": 1}
 
 
 def test_flips_stand_by_subtype_and_tier(tmp_path: Path) -> None:
@@ -159,35 +163,40 @@ def test_flips_stand_by_subtype_and_tier(tmp_path: Path) -> None:
 
     rows = [record(name) for name in "abc"]
     after = [moved(rows[0], flip), moved(rows[1], flip), moved(rows[2], to_review)]
-    found = compared(tmp_path, rows, after)
+    difference = compared(tmp_path, rows, after)
     high, review = "high_confidence_accepted", "review_or_unresolved"
-    flips = [(*(one[name] for name in list(one)[:4]), one["records"]) for one in found["label_flips"]]
+    flips = [
+        (*(label_flip[name] for name in list(label_flip)[:4]), label_flip["records"])
+        for label_flip in difference["label_flips"]
+    ]
     assert flips == [
         ("normal", "execution_coordination_failure", high, high, 2),
         ("normal", "undecided", high, review, 1),
     ]
-    assert [(one["tier_from"], one["tier_to"], one["records"]) for one in found["tier_moves"]] == [(high, review, 1)]
+    assert [
+        (tier_move["tier_from"], tier_move["tier_to"], tier_move["records"]) for tier_move in difference["tier_moves"]
+    ] == [(high, review, 1)]
 
 
 def test_added_removed_and_renamed_sessions(tmp_path: Path) -> None:
     renamed = record("a") | {"trajectory_id": "zz"}
-    found = compared(tmp_path, [record("a"), record("b"), record("c")], [record("b"), record("d"), renamed])
-    named = {name: [one["examples"] for one in found[name]] for name in ("added", "removed", "other_key")}
+    difference = compared(tmp_path, [record("a"), record("b"), record("c")], [record("b"), record("d"), renamed])
+    named = {name: [entry["examples"] for entry in difference[name]] for name in ("added", "removed", "other_key")}
     assert named == {"added": [["m/d"]], "removed": [["m/c"]], "other_key": [["m/zz"]]}
 
 
 def test_split_moves_are_told_from_records_that_come_and_go(tmp_path: Path) -> None:
     before, after = [record(name) for name in "abcd"], [record(name) for name in "abce"]
-    found = compared(tmp_path, before, after, test="a", out="b", pool="c")["split_moves"]
+    split_moves = compared(tmp_path, before, after, test="a", out="b", pool="c")["split_moves"]
     for cut in ("default_cut", "paper_cut"):
-        sides = {(one["from"], one["to"]): one["examples"] for one in found[cut]}
+        sides = {(entry["from"], entry["to"]): entry["examples"] for entry in split_moves[cut]}
         assert sides == {
             ("train", "test"): ["m/a"],
             ("train", "left out: no_decision"): ["m/b"],
             ("train", None): ["m/d"],
             (None, "train"): ["m/e"],
         }
-    assert ("out", "in") in {(one["from"], one["to"]) for one in found["calibration_pool"]}
+    assert ("out", "in") in {(member["from"], member["to"]) for member in split_moves["calibration_pool"]}
 
 
 def test_fields_are_named_once_by_their_path() -> None:
@@ -216,8 +225,8 @@ def test_a_line_that_is_no_record_is_refused(line: bytes, says: str, tmp_path: P
 
 def made_from(root: Path, risk: str, prompt: str) -> None:
     rules = [{"file": name, "sha256": of} for name, of in (("risk.toml", risk), ("slices.toml", "0"))]
-    said = {"provenance": {"rules": rules, "prompts": [{"stage": "a", "version": "v1", "sha256": prompt}]}}
-    (root / "datapackage.json").write_text(json.dumps(said))
+    stated = {"provenance": {"rules": rules, "prompts": [{"stage": "a", "version": "v1", "sha256": prompt}]}}
+    (root / "datapackage.json").write_text(json.dumps(stated))
 
 
 def test_rule_files_and_prompts_that_differ_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -225,10 +234,10 @@ def test_rule_files_and_prompts_that_differ_are_named(tmp_path: Path, capsys: py
     assert diff(before, after, 1)["made_from"] is None
     made_from(before, "1", "1")
     made_from(after, "2", "1")
-    found = diff(before, after, 1)
-    assert found["made_from"] == {"rules": ["risk.toml"], "prompts": []}
-    assert "rules that differ: `risk.toml`." in as_markdown(found, MEANINGS)
-    print_diff(found, output())
+    actual_diff = diff(before, after, 1)
+    assert actual_diff["made_from"] == {"rules": ["risk.toml"], "prompts": []}
+    assert "rules that differ: `risk.toml`." in as_markdown(actual_diff, MEANINGS)
+    print_diff(actual_diff, output())
     assert "rules that differ: risk.toml\n" in capsys.readouterr().out
     made_from(after, "1", "2")
     assert diff(before, after, 1)["made_from"] == {"rules": [], "prompts": ["a/v1"]}
@@ -241,8 +250,8 @@ def test_a_folder_that_is_no_release_is_refused(tmp_path: Path) -> None:
 
 def test_names_stay_data_in_markdown(tmp_path: Path) -> None:
     nasty = "x|`<img src=x>\x1b[31m"
-    found = compared(tmp_path, [], [record("a") | {"trajectory_id": nasty}])
-    text = as_markdown(found, MEANINGS)
+    difference = compared(tmp_path, [], [record("a") | {"trajectory_id": nasty}])
+    text = as_markdown(difference, MEANINGS)
     assert "`m/x\\x7c\\x60<img src=x>\\x1b[31m`" in text
     assert "\x1b" not in text
     for cause in MEANINGS:

@@ -52,8 +52,8 @@ def test_the_quick_validator_refuses_exactly_what_the_published_schema_refuses(
     for changed in rows:
         expected = next(published.iter_errors(changed), None)
         assert quick_validator(record).is_valid(changed) == (expected is None), changed
-        found = schema_error_of(changed, record)
-        assert (found and found.message) == (expected and expected.message), changed
+        schema_error = schema_error_of(changed, record)
+        assert (schema_error and schema_error.message) == (expected and expected.message), changed
 
 
 @pytest.mark.parametrize(
@@ -100,15 +100,15 @@ def test_tables_by_key_are_mappings_in_the_order_of_keys(tmp_path: Path) -> None
 
 
 def test_what_parts_found_is_what_the_whole_would_have_found() -> None:
-    parts, whole, together = [Findings() for _ in range(3)], Findings(), Findings()
+    parts, complete_findings, together = [Findings() for _ in range(3)], Findings(), Findings()
     for number, part in enumerate(parts):
-        for findings in (part, whole):
+        for findings in (part, complete_findings):
             findings.checked["lines"] += number + 1
             for line in range(15):
                 findings.add("tables", f"file {number}", "out of order", line)
             findings.add(f"only_{number}", "file", "wrong")
         together.absorb(part)
-    assert together.as_data() == whole.as_data()
+    assert together.as_data() == complete_findings.as_data()
     assert together.counts["tables"] == 45 and sum(f.check == "tables" for f in together.kept) == KEPT
 
 

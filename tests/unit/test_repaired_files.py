@@ -20,7 +20,7 @@ def user(text: str) -> Row:
     return {"role": "user", "content": [{"type": "text", "text": text}]}
 
 
-def said(text: str, stop: str = "stop") -> Row:
+def assistant_line(text: str, stop: str = "stop") -> Row:
     content = [{"type": "text", "text": text}] if text else []
     return {"role": "assistant", "content": content, "stopReason": stop, "provider": "p", "api": "q", "model": "m"}
 
@@ -60,21 +60,23 @@ def without(records: Records, *names: str) -> Records:
 def read(**files: Records) -> Normalized:
     """Files as one shard; `main` is the session's own, the others are backups of it."""
     paths = {name: "m/s.jsonl" if name == "main" else f"{BACKUP}-{name}" for name in files}
-    contents = {name: "".join(json.dumps(one) + "\n" for one in records).encode() for name, records in files.items()}
+    contents = {
+        name: "".join(json.dumps(record) + "\n" for record in records).encode() for name, records in files.items()
+    }
     rows = [raw_row([contents[name]], paths[name], sha256=name.ljust(64, "0")) for name in files]  # type: ignore[arg-type]
     return normalized_rows(rows)
 
 
 TURNS = [
     user("look"),
-    said("I looked."),
+    assistant_line("I looked."),
     user("and now?"),
-    said("", "error"),
-    said("", "error"),
-    said("It is 5."),
+    assistant_line("", "error"),
+    assistant_line("", "error"),
+    assistant_line("It is 5."),
     user("again"),
-    said("", "error"),
-    said("It is 6."),
+    assistant_line("", "error"),
+    assistant_line("It is 6."),
 ]
 WHOLE = chain(*TURNS)
 
@@ -93,11 +95,11 @@ WHOLE = chain(*TURNS)
     "main", [rewritten(WHOLE), without(WHOLE, "r3", "r4", "r7"), without(rewritten(WHOLE), "r4")], ids=str
 )
 def test_what_differs_in_failed_messages_alone_is_one_trajectory(main: Records, backups: dict[str, Records]) -> None:
-    found = read(main=main, **backups)
-    (trajectory,) = found.trajectories
+    normalized = read(main=main, **backups)
+    (trajectory,) = normalized.trajectories
     assert (trajectory["source_file"], trajectory["divergent"]) == ("m/s.jsonl", False)
-    assert [step["action_text"] for step in found.steps] == ["I looked.", "It is 5.", "It is 6."]
-    fates = {row["path"]: (row["disposition"], row["reason"], row["trajectory_id"]) for row in found.files}
+    assert [step["action_text"] for step in normalized.steps] == ["I looked.", "It is 5.", "It is 6."]
+    fates = {row["path"]: (row["disposition"], row["reason"], row["trajectory_id"]) for row in normalized.files}
     assert fates.pop("m/s.jsonl") == ("trajectory", None, trajectory["trajectory_id"])
     assert set(fates.values()) == {("copy", "copy_of", trajectory["trajectory_id"])}
 
@@ -133,26 +135,31 @@ ORPHANED = [*WHOLE[:3], entry("x", "r1", user("asked twice")), *WHOLE[3:]]
     ],
 )
 def test_what_else_a_repair_changes_makes_no_other_session(other: Records) -> None:
-    found = read(main=WHOLE, other=other)
-    assert len(found.trajectories) == 1
-    assert [step["action_text"] for step in found.steps] == ["I looked.", "It is 5.", "It is 6."]
+    normalized = read(main=WHOLE, other=other)
+    assert len(normalized.trajectories) == 1
+    assert [step["action_text"] for step in normalized.steps] == ["I looked.", "It is 5.", "It is 6."]
 
 
 def test_blank_words_and_broken_images_may_have_been_replaced() -> None:
     image = {"type": "image", "mimeType": "image/png", "data": "??"}
     before = chain(
-        {"role": "user", "content": [{"type": "text", "text": " "}, image]}, said("ok"), user(""), said("so")
+        {"role": "user", "content": [{"type": "text", "text": " "}, image]},
+        assistant_line("ok"),
+        user(""),
+        assistant_line("so"),
     )
     gone = {"type": "text", "text": "[image omitted: corrupted base64 payload]"}
-    after = chain({"role": "user", "content": [gone]}, said("ok"), user("(continue)"), said("so"), user("x"))
+    after = chain(
+        {"role": "user", "content": [gone]}, assistant_line("ok"), user("(continue)"), assistant_line("so"), user("x")
+    )
     assert len(read(main=after, backup=before).trajectories) == 1
 
 
 @pytest.mark.parametrize(
     "other",
     [
-        changed(2, lambda message: said("I looked away.")),
-        changed(6, lambda message: said("It is 7.")),
+        changed(2, lambda message: assistant_line("I looked away.")),
+        changed(6, lambda message: assistant_line("It is 7.")),
         changed(7, lambda message: user("and again")),
         without(WHOLE, "r1"),
         without(WHOLE, "r5"),
@@ -160,26 +167,33 @@ def test_blank_words_and_broken_images_may_have_been_replaced() -> None:
     ids=["another reply", "a later one", "other words", "a reply less", "a later one less"],
 )
 def test_files_that_differ_in_anything_else_stay_apart_and_are_flagged(other: Records) -> None:
-    found = read(main=rewritten(WHOLE), other=other)
-    assert [trajectory["divergent"] for trajectory in found.trajectories] == [True, True]
-    assert len({trajectory["trajectory_id"] for trajectory in found.trajectories}) == 2
+    normalized = read(main=rewritten(WHOLE), other=other)
+    assert [trajectory["divergent"] for trajectory in normalized.trajectories] == [True, True]
+    assert len({trajectory["trajectory_id"] for trajectory in normalized.trajectories}) == 2
 
 
 def test_the_file_with_the_most_that_lasts_is_the_trajectory() -> None:
     """A backup with more records, all of failures, is no longer session."""
-    short = chain(*TURNS[:3], *[said("", "error")] * 20)
-    found = read(main=without(WHOLE, "r3", "r4", "r7"), backup=short)
-    (trajectory,) = found.trajectories
+    short = chain(*TURNS[:3], *[assistant_line("", "error")] * 20)
+    normalized = read(main=without(WHOLE, "r3", "r4", "r7"), backup=short)
+    (trajectory,) = normalized.trajectories
     assert trajectory["source_file"] == "m/s.jsonl"
     assert trajectory["num_steps"] == 3
 
 
 def test_the_order_of_files_changes_nothing() -> None:
-    files = {"main": rewritten(WHOLE), "a": WHOLE[:6], "b": WHOLE[:9], "c": changed(6, lambda _: said("It is 7."))}
-    one, other = read(**files), read(**dict(reversed(files.items())))
+    files = {
+        "main": rewritten(WHOLE),
+        "a": WHOLE[:6],
+        "b": WHOLE[:9],
+        "c": changed(6, lambda _: assistant_line("It is 7.")),
+    }
+    normalized, other = read(**files), read(**dict(reversed(files.items())))
     key = "trajectory_id"
-    assert sorted(one.trajectories, key=lambda row: row[key]) == sorted(other.trajectories, key=lambda row: row[key])
-    assert len(one.trajectories) == 2
+    assert sorted(normalized.trajectories, key=lambda row: row[key]) == sorted(
+        other.trajectories, key=lambda row: row[key]
+    )
+    assert len(normalized.trajectories) == 2
 
 
 def test_values_that_are_too_deep_are_no_reason_to_fail() -> None:
@@ -187,4 +201,7 @@ def test_values_that_are_too_deep_are_no_reason_to_fail() -> None:
     for _ in range(600):
         deep = [deep]
     records = [*WHOLE[:2], {"type": "custom", "id": "d", "parentId": "r0", "customType": "x", "data": deep}]
-    assert len(read(main=[*records, *WHOLE[2:]], other=[*records, entry("z", "d", said("no"))]).trajectories) == 2
+    assert (
+        len(read(main=[*records, *WHOLE[2:]], other=[*records, entry("z", "d", assistant_line("no"))]).trajectories)
+        == 2
+    )

@@ -70,8 +70,8 @@ def test_a_text_of_a_session_is_one_code_span(text: str) -> None:
 
 
 def test_the_names_are_whole_in_the_json_and_harmless_on_a_terminal(files: dict[str, bytes]) -> None:
-    found = json.loads(files["hostile.json"])
-    assert [row["tool"] for row in found["sections"]["tools"]["rows"]] == HOSTILE
+    document = json.loads(files["hostile.json"])
+    assert [row["tool"] for row in document["sections"]["tools"]["rows"]] == HOSTILE
     assert as_json({"x": "\x7f\u202e"}).isascii()
     assert "\x7f" not in as_json({"x": "\x7f"})
 

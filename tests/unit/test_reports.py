@@ -42,15 +42,15 @@ def risk(label: str | None, bucket: str | None = None) -> dict[str, Any]:
 
 def test_the_inventory_has_every_category_and_adds_up() -> None:
     steps = [step(1), step(2, source_model="n"), step(3, event_type="query"), step(4, event_type="dreaming")]
-    found = inventory(described(*steps), RULES)
-    rows = by(found, "event_type")
+    section = inventory(described(*steps), RULES)
+    rows = by(section, "event_type")
     assert len(rows) == 14
     assert (rows["read"]["steps"], rows["read"]["by_model"]) == (2, {"m": 1, "n": 1})
     assert rows["query"]["by_model"] == {"m": 1, "n": 0}
     assert rows["communication"]["steps"] == 0
     assert rows["dreaming"]["definition"] == "not in the closed set"
-    assert sum(row["share"] for row in found.rows) == pytest.approx(1)
-    assert found.facts == {"steps": 4, "categories_without_a_step": 11, "outside_the_closed_set": 1}
+    assert sum(row["share"] for row in section.rows) == pytest.approx(1)
+    assert section.facts == {"steps": 4, "categories_without_a_step": 11, "outside_the_closed_set": 1}
 
 
 def test_a_source_model_without_a_step_has_a_column_of_zeros() -> None:
@@ -65,8 +65,8 @@ def test_a_source_model_without_a_step_has_a_column_of_zeros() -> None:
 
 
 def test_the_inventory_of_nothing_has_no_shares() -> None:
-    found = inventory(described(), RULES)
-    assert {row["share"] for row in found.rows} == {None}
+    section = inventory(described(), RULES)
+    assert {row["share"] for row in section.rows} == {None}
 
 
 def test_alignment_counts_pairs_of_names_and_category_without_replies() -> None:
@@ -77,12 +77,12 @@ def test_alignment_counts_pairs_of_names_and_category_without_replies() -> None:
         step(3, tool_name="search", tool_name_raw="my_search", **moved),
         step(4, event_type="reply", alignment_case="reply", tool_name=None, alignment_rule=None),
     ]
-    found = alignment(described(*steps), RULES)
-    assert [(row["tool_name_raw"], row["steps"]) for row in found.rows] == [("read", 2), ("my_search", 1)]
-    assert found.facts["tool_calls"] == 3
-    assert found.facts["category_changed"] == 1
-    assert found.facts["exact_share"] == pytest.approx(2 / 3, abs=1e-6)
-    assert found.facts["ambiguous_share"] == 0
+    section = alignment(described(*steps), RULES)
+    assert [(row["tool_name_raw"], row["steps"]) for row in section.rows] == [("read", 2), ("my_search", 1)]
+    assert section.facts["tool_calls"] == 3
+    assert section.facts["category_changed"] == 1
+    assert section.facts["exact_share"] == pytest.approx(2 / 3, abs=1e-6)
+    assert section.facts["ambiguous_share"] == 0
 
 
 def test_the_review_list_has_what_alignment_left_open_with_steps_to_look_at() -> None:
@@ -92,33 +92,33 @@ def test_the_review_list_has_what_alignment_left_open_with_steps_to_look_at() ->
         "alignment_rule": "fuzzy.read fuzzy.write",
         "tool_name": "file_read_write",
     }
-    found = review_list(described(step(1), *(step(n, **kept) for n in range(2, 7)), step(8, **unclear)), RULES)
-    assert [(row["tool_name_raw"], row["steps"]) for row in found.rows] == [("file_read_write", 1), ("zap", 5)]
-    assert found.rows[1]["examples"] == ["m/t 2", "m/t 3", "m/t 4"]
-    assert found.facts == {"ambiguous_names": 1, "unknown_names": 1}
+    section = review_list(described(step(1), *(step(n, **kept) for n in range(2, 7)), step(8, **unclear)), RULES)
+    assert [(row["tool_name_raw"], row["steps"]) for row in section.rows] == [("file_read_write", 1), ("zap", 5)]
+    assert section.rows[1]["examples"] == ["m/t 2", "m/t 3", "m/t 4"]
+    assert section.facts == {"ambiguous_names": 1, "unknown_names": 1}
 
 
 def test_the_papers_slices_give_the_papers_shares() -> None:
     rows = [risk(label) for label, (count, _) in T14.items() for _ in range(count)]
-    found = slices(tables({Risk: rows}), RULES)
-    shown = by(found, "slice_label")
+    section = slices(tables({Risk: rows}), RULES)
+    shown = by(section, "slice_label")
     for label, (count, percentage) in T14.items():
         assert (shown[label]["trajectories"], round(100 * shown[label]["share"], 2)) == (count, percentage)
     assert shown["total"]["trajectories"] == 31_264
-    assert round(100 * found.facts["passing_that_are_high_risk_share"], 2) == 6.12
-    assert round(100 * found.facts["high_risk_that_are_passing_share"], 2) == 96.75
+    assert round(100 * section.facts["passing_that_are_high_risk_share"], 2) == 6.12
+    assert round(100 * section.facts["high_risk_that_are_passing_share"], 2) == 96.75
     assert "no_outcome" not in shown
 
 
 def test_a_trajectory_without_an_outcome_is_counted_and_outside_the_shares() -> None:
     rows = [risk("pass_high_risk"), risk("pass_low_risk"), risk(None, "high"), risk(None, "high")]
-    found = slices(tables({Risk: rows}), RULES)
-    shown = by(found, "slice_label")
+    section = slices(tables({Risk: rows}), RULES)
+    shown = by(section, "slice_label")
     assert shown["no_outcome"]["trajectories"] == 2
     assert (shown["pass_low_risk"]["share"], shown["pass_low_risk"]["scored_share"]) == (0.25, 0.5)
-    assert found.facts["passing_that_are_high_risk_share"] == 0.5
-    assert found.facts["high_risk_that_are_passing_share"] == 1
-    assert (found.facts["high_bucket_share"], found.facts["high_bucket_is_too_full"]) == (0.75, True)
+    assert section.facts["passing_that_are_high_risk_share"] == 0.5
+    assert section.facts["high_risk_that_are_passing_share"] == 1
+    assert (section.facts["high_bucket_share"], section.facts["high_bucket_is_too_full"]) == (0.75, True)
 
 
 def test_failures_of_which_no_pass_can_be_known_are_in_no_share_of_the_scored() -> None:
@@ -134,17 +134,19 @@ def test_failures_of_which_no_pass_can_be_known_are_in_no_share_of_the_scored() 
         }
         for number, name in enumerate(names)
     ]
-    found = slices(tables({Risk: rows, Fused: outcomes}), RULES)
-    shown = by(found, "slice_label")
-    assert [(one, shown[one]["trajectories"], shown[one]["failures_only"]) for one in ("fail_high_risk", "total")] == [
+    section = slices(tables({Risk: rows, Fused: outcomes}), RULES)
+    shown = by(section, "slice_label")
+    assert [
+        (text, shown[text]["trajectories"], shown[text]["failures_only"]) for text in ("fail_high_risk", "total")
+    ] == [
         ("fail_high_risk", 3, 2),
         ("total", 6, 3),
     ]
-    assert found.facts["high_risk_that_are_passing_share"] == 0.5
-    assert found.facts["failures_only_left_out"] == 3
-    assert found.facts["high_risk_failures_only_left_out"] == 2
-    assert sum(row["share"] for row in found.rows) == pytest.approx(2)
-    assert {one: round(shown[one]["scored_share"], 2) for one in ("pass_high_risk", "fail_high_risk", "total")} == {
+    assert section.facts["high_risk_that_are_passing_share"] == 0.5
+    assert section.facts["failures_only_left_out"] == 3
+    assert section.facts["high_risk_failures_only_left_out"] == 2
+    assert sum(row["share"] for row in section.rows) == pytest.approx(2)
+    assert {text: round(shown[text]["scored_share"], 2) for text in ("pass_high_risk", "fail_high_risk", "total")} == {
         "pass_high_risk": 0.33,
         "fail_high_risk": 0.33,
         "total": 1,
@@ -163,25 +165,25 @@ def test_flags_that_stand_on_one_step_meet_in_both_directions() -> None:
         step(1, trajectory_id="other", auto_flags=["brand_new"]),
         step(3),
     ]
-    found = flags(described(*steps), RULES)
-    rows = by(found, "flag")
+    section = flags(described(*steps), RULES)
+    rows = by(section, "flag")
     assert (rows["hedge"]["steps"], rows["hedge"]["with error_signal"], rows["hedge"]["share"]) == (2, 1, 0.5)
     assert rows["error_signal"]["with hedge"] == 1
     assert rows["brand_new"]["steps"] == 1
-    assert found.facts == {"flagged_steps": 3, "flagged_share": 0.75}
+    assert section.facts == {"flagged_steps": 3, "flagged_share": 0.75}
 
 
 def test_statuses_by_tool_add_up_and_count_failures() -> None:
     ends = ["ok", "ok", "timeout", "unknown"]
     steps = [step(n, tool_status=end) for n, end in enumerate(ends)]
-    found = statuses(
+    section = statuses(
         described(*steps, step(9, tool_name="exec", tool_status="strange"), step(10, tool_status=None)), RULES
     )
-    rows = by(found, "tool_name")
+    rows = by(section, "tool_name")
     assert (rows["read"]["calls"], rows["read"]["ok"], rows["read"]["timeout"]) == (4, 2, 1)
     assert rows["read"]["failed_share"] == 0.25
     assert rows["exec"]["strange"] == 1
-    assert found.facts["tool_calls"] == 5
+    assert section.facts["tool_calls"] == 5
 
 
 def test_rules_that_fired_are_those_that_gave_a_value() -> None:
@@ -237,17 +239,17 @@ def test_every_id_of_a_rule_file_is_known_once(spec: Any) -> None:
     assert len(ids) == len(set(ids)) > 0
     text = json.dumps(read_rules(spec.file))
     assert set(spec.others) < set(ids)
-    assert all(json.dumps(one.removeprefix(spec.prefix)) in text for one in ids if one not in spec.others)
+    assert all(json.dumps(row_id.removeprefix(spec.prefix)) in text for row_id in ids if row_id not in spec.others)
 
 
 def test_unknown_tools_come_with_what_little_is_known_of_them() -> None:
     verb = step(3, tool_name="get_weather", event_rule="verb.read")
-    found = unknown_tools(described(step(1), step(2, tool_name="zap", event_rule="tool.unknown"), verb), RULES)
-    assert [(row["tool_name_raw"], row["event_rule"]) for row in found.rows] == [
+    section = unknown_tools(described(step(1), step(2, tool_name="zap", event_rule="tool.unknown"), verb), RULES)
+    assert [(row["tool_name_raw"], row["event_rule"]) for row in section.rows] == [
         ("zap", "tool.unknown"),
         ("get_weather", "verb.read"),
     ]
-    assert found.facts == {"unknown_tool_calls": 1, "known_by_a_verb_only": 1}
+    assert section.facts == {"unknown_tool_calls": 1, "known_by_a_verb_only": 1}
 
 
 def test_unknown_commands_are_found_behind_wrappers_and_among_known_ones() -> None:
@@ -259,9 +261,9 @@ def test_unknown_commands_are_found_behind_wrappers_and_among_known_ones() -> No
         call(2, "cd x; ./bin/frobnicate | head; quux"),
         call(3, "frobnicate", rule="shell.redirect"),
     ]
-    found = unknown_commands(with_texts(*steps), RULES)
-    assert [(row["command"], row["steps"]) for row in found.rows] == [("frobnicate", 2), ("quux", 1)]
-    assert found.facts == {"steps_named_by_the_fallback": 2, "different_commands": 2}
+    section = unknown_commands(with_texts(*steps), RULES)
+    assert [(row["command"], row["steps"]) for row in section.rows] == [("frobnicate", 2), ("quux", 1)]
+    assert section.facts == {"steps_named_by_the_fallback": 2, "different_commands": 2}
 
 
 def test_a_command_is_counted_in_every_call_and_for_every_model() -> None:
@@ -271,6 +273,6 @@ def test_a_command_is_counted_in_every_call_and_for_every_model() -> None:
 
     same = [call(1, model, "zorptool --x") for model in ("ma", "mb", "mc")]
     other = [call(2, model, "sudo zorptool --x; cd y && zorptool --x") for model in ("ma", "mb")]
-    found = unknown_commands(with_texts(*same, *other), RULES)
-    assert found.rows == [{"command": "zorptool", "steps": 5, "by_model": {"ma": 2, "mb": 2, "mc": 1}}]
-    assert found.facts == {"steps_named_by_the_fallback": 5, "different_commands": 1}
+    section = unknown_commands(with_texts(*same, *other), RULES)
+    assert section.rows == [{"command": "zorptool", "steps": 5, "by_model": {"ma": 2, "mb": 2, "mc": 1}}]
+    assert section.facts == {"steps_named_by_the_fallback": 5, "different_commands": 1}

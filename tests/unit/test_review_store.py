@@ -18,7 +18,7 @@ def test_a_verdict_is_recorded_while_a_run_works(tmp_path: Path) -> None:
     data = DataFolder(tmp_path)
     with data.locked(), data.reviewing():
         data.append_review(NAME, [b'{"a": 1}\n'])
-    assert append_log.read(data.review_file(NAME)) == b'{"a": 1}\n'
+    assert append_log.read_complete_lines(data.review_file(NAME)) == b'{"a": 1}\n'
 
 
 def test_what_stands_there_is_not_written_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -38,7 +38,7 @@ def test_what_stands_there_is_not_written_again(tmp_path: Path, monkeypatch: pyt
 def test_a_line_that_was_not_written_to_its_end_never_counts(torn: bytes, tmp_path: Path) -> None:
     path = tmp_path / NAME
     path.write_bytes(b'{"a": 1}\n' + torn)
-    assert append_log.read(path) == b'{"a": 1}\n'
+    assert append_log.read_complete_lines(path) == b'{"a": 1}\n'
     append_log.append(path, [b'{"c": 3}\n'])
     assert path.read_bytes() == b'{"a": 1}\n{"c": 3}\n'
 
@@ -46,7 +46,7 @@ def test_a_line_that_was_not_written_to_its_end_never_counts(torn: bytes, tmp_pa
 def test_a_last_line_that_only_lacks_its_end_is_kept(tmp_path: Path) -> None:
     path = tmp_path / NAME
     path.write_bytes(b'{"a": 1}\n{"b": 2}')  # an editor left it so
-    assert append_log.read(path) == b'{"a": 1}\n{"b": 2}'
+    assert append_log.read_complete_lines(path) == b'{"a": 1}\n{"b": 2}'
     append_log.append(path, [b'{"c": 3}\n'])
     assert path.read_bytes() == b'{"a": 1}\n{"b": 2}\n{"c": 3}\n'
 
@@ -73,10 +73,10 @@ def adds(folder: Path, number: int) -> None:
 def test_several_who_record_at_once_wait_for_each_other(tmp_path: Path) -> None:
     spawn = multiprocessing.get_context("spawn")
     people = [spawn.Process(target=adds, args=(tmp_path, number)) for number in range(3)]
-    for one in people:
-        one.start()
-    for one in people:
-        one.join(60)
+    for person in people:
+        person.start()
+    for person in people:
+        person.join(60)
     lines = (tmp_path / NAME).read_bytes().splitlines()
     assert sorted(lines[::2]) == sorted(b"[%d, %d]" % (number, turn) for number in range(3) for turn in range(20))
     assert set(lines[1::2]) == {b"[]"}

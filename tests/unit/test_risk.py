@@ -112,20 +112,20 @@ def test_the_cuts_of_t13_belong_to_the_higher_slice() -> None:
         ({"medium_from": 1.0, "high_from": score}, "high"),
     ]:
         for outcome in ("pass", "fail"):
-            found = judged([UNSURE_WRITE], outcome=outcome, rules=RISK.model_copy(update=cuts))[0]
-            assert found["slice_label"] == f"{outcome}_{bucket}_risk"
-            assert found["pass_but_high_risk"] == (outcome == "pass" and bucket == "high")
-            assert found["fail_but_low_risk"] == (outcome == "fail" and bucket == "low")
+            result = judged([UNSURE_WRITE], outcome=outcome, rules=RISK.model_copy(update=cuts))[0]
+            assert result["slice_label"] == f"{outcome}_{bucket}_risk"
+            assert result["pass_but_high_risk"] == (outcome == "pass" and bucket == "high")
+            assert result["fail_but_low_risk"] == (outcome == "fail" and bucket == "low")
     assert judged([UNSURE_WRITE], outcome=None)[0]["slice_label"] is None
 
 
 def test_onset_candidates_of_t15_each_with_its_rule() -> None:
     memory = {"event_type": "state_write", "side_effect": True, "auto_flags": ["memory_write"]}
     failed = {"tool_status": "error", "auto_flags": ["error_signal"]}
-    _, _, found = judged(
+    _, _, result = judged(
         [READ, failed, {"event_type": "environment_check", "side_effect": True}, WRITE, memory, UNSURE_WRITE]
     )
-    candidates = found["onset_candidates"]
+    candidates = result["onset_candidates"]
     assert {name: value for name, value in candidates.items() if name.startswith("earliest")} == {
         "earliest_side_effect_step": 3,
         "earliest_external_write_step": 4,
@@ -134,8 +134,8 @@ def test_onset_candidates_of_t15_each_with_its_rule() -> None:
         "earliest_error_signal_step": 2,
     }
     assert candidates["top_k_risky_steps"] == [6, 5, 4]
-    assert [one["step_id"] for one in candidates["step_risk_scores"]] == [2, 3, 4, 5, 6]
-    rules = [(one["step_id"], one["rule_id"]) for one in found["onset_rules"]]
+    assert [step_risk_score["step_id"] for step_risk_score in candidates["step_risk_scores"]] == [2, 3, 4, 5, 6]
+    rules = [(onset_rule["step_id"], onset_rule["rule_id"]) for onset_rule in result["onset_rules"]]
     assert [step for step, _ in rules] == sorted(step for step, _ in rules)
     assert {rule for _, rule in rules} == {f"onset.{name}" for name in candidates if name != "step_risk_scores"}
     assert [step for step, rule in rules if rule == "onset.top_k_risky_steps"] == [4, 5, 6]

@@ -108,7 +108,7 @@ def refused(kind: type[Rules], content: dict[str, Any]) -> str:
     return ""
 
 
-def names_the_place(said: str, file: str, place: Place) -> bool:
+def names_the_place(sentence: str, file: str, place: Place) -> bool:
     """True where the file is said, and the rule by its id or name, or the key, so that it can be found."""
     entry: Any = CONTENTS[file]
     name = None
@@ -116,35 +116,37 @@ def names_the_place(said: str, file: str, place: Place) -> bool:
         entry = entry[part]
         if isinstance(entry, dict):
             name = entry.get("id", entry.get("name", name))
-    told = f'"{name}"' in said or (name is None and str(place[0]) in said) or ".".join(map(str, place)) in said
-    return said.startswith(f"own/{file}: ") and told
+    reported = (
+        f'"{name}"' in sentence or (name is None and str(place[0]) in sentence) or ".".join(map(str, place)) in sentence
+    )
+    return sentence.startswith(f"own/{file}: ") and reported
 
 
-def one_of_each_key(found: list[tuple[Place, str]]) -> list[tuple[Place, str]]:
+def one_of_each_key(leaves_found: list[tuple[Place, str]]) -> list[tuple[Place, str]]:
     """The last text of each key: what checks one entry of a list checks them all."""
-    return list({key_of(place): (place, value) for place, value in found}.values())
+    return list({key_of(place): (place, value) for place, value in leaves_found}.values())
 
 
 @pytest.mark.parametrize("file", sorted(KINDS))
 def test_a_misspelt_word_of_a_closed_set_is_refused(file: str) -> None:
     """Each value that is a word of a closed set, with a letter more."""
-    words = [one for one in leaves(CONTENTS[file]) if one[1] in WORDS and key_of(one[0]) not in OPEN.get(file, [])]
+    words = [leaf for leaf in leaves(CONTENTS[file]) if leaf[1] in WORDS and key_of(leaf[0]) not in OPEN.get(file, [])]
     for place, word in one_of_each_key(words):
-        said = refused(KINDS[file], changed(file, place, f"{word}x"))
-        assert said, f"{file}: {place} takes {word}x"
-        assert names_the_place(said, file, place), said
-        assert f"{word}x" in said or "needs each of" in said, said
-        assert word in said, said  # what is likeliest meant
+        message = refused(KINDS[file], changed(file, place, f"{word}x"))
+        assert message, f"{file}: {place} takes {word}x"
+        assert names_the_place(message, file, place), message
+        assert f"{word}x" in message or "needs each of" in message, message
+        assert word in message, message  # what is likeliest meant
 
 
 @pytest.mark.parametrize("file", sorted(KINDS))
 def test_what_is_no_pattern_is_refused(file: str) -> None:
-    patterns = [one for one in leaves(CONTENTS[file]) if PATTERN_KEYS.search(key_of(one[0]))]
+    patterns = [leaf for leaf in leaves(CONTENTS[file]) if PATTERN_KEYS.search(key_of(leaf[0]))]
     for place, pattern in one_of_each_key(patterns):
-        said = refused(KINDS[file], changed(file, place, pattern + "("))
-        assert said, f"{file}: {place} takes {pattern}("
-        assert names_the_place(said, file, place), said
-        assert "\n" not in said, said
+        message = refused(KINDS[file], changed(file, place, pattern + "("))
+        assert message, f"{file}: {place} takes {pattern}("
+        assert names_the_place(message, file, place), message
+        assert "\n" not in message, message
 
 
 @pytest.mark.parametrize("file", sorted(KINDS))
@@ -159,27 +161,27 @@ def test_what_looks_like_a_pattern_is_known_as_one(file: str) -> None:
 
 @pytest.mark.parametrize("file", sorted(KINDS))
 def test_a_misspelt_word_or_column_in_a_condition_is_refused(file: str) -> None:
-    conditions = [one for one in leaves(CONTENTS[file]) if re.search(r"[=<>] |array_contains| (AND|IN|OR) ", one[1])]
+    conditions = [leaf for leaf in leaves(CONTENTS[file]) if re.search(r"[=<>] |array_contains| (AND|IN|OR) ", leaf[1])]
     for place, text in conditions if file != "shell.toml" else []:
         for word in LITERAL.findall(text):
-            said = refused(KINDS[file], changed(file, place, text.replace(f"'{word}'", f"'{word}x'")))
-            assert f'"{word}x" is not one of' in said, (place, said)
-            assert f'did you mean "{word}"?' in said, said
-            assert names_the_place(said, file, place), said
+            message = refused(KINDS[file], changed(file, place, text.replace(f"'{word}'", f"'{word}x'")))
+            assert f'"{word}x" is not one of' in message, (place, message)
+            assert f'did you mean "{word}"?' in message, message
+            assert names_the_place(message, file, place), message
         for column in re.findall(r"\b[a-z]+_[a-z_]+\b", LITERAL.sub("", text))[:1]:
             if column not in ("array_contains", "array_length"):
-                said = refused(KINDS[file], changed(file, place, text.replace(column, f"{column}x")))
-                assert f'"{column}x" is not one of' in said, (place, said)
+                message = refused(KINDS[file], changed(file, place, text.replace(column, f"{column}x")))
+                assert f'"{column}x" is not one of' in message, (place, message)
 
 
 @pytest.mark.parametrize("file", sorted(KINDS))
 def test_an_id_that_is_given_twice_is_refused(file: str) -> None:
     for key, entries in CONTENTS[file].items():
-        tables = [one for one in entries if isinstance(one, dict)] if isinstance(entries, list) else []
-        ids = [one["id"] for one in tables if "id" in one]
+        tables = [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
+        ids = [table["id"] for table in tables if "id" in table]
         if len(ids) > 1:
-            said = refused(KINDS[file], changed(file, (key, 1, "id"), ids[0]))
-            assert said.startswith(f"own/{file}: ") and f'"{ids[0]}"' in said and "twice" in said, said
+            message = refused(KINDS[file], changed(file, (key, 1, "id"), ids[0]))
+            assert message.startswith(f"own/{file}: ") and f'"{ids[0]}"' in message and "twice" in message, message
 
 
 def test_the_files_as_they_are_are_taken() -> None:
@@ -215,10 +217,10 @@ SAID: list[tuple[type[Rules], Place, Any, list[str]]] = [
 
 @pytest.mark.parametrize(("kind", "place", "value", "says"), SAID)
 def test_what_is_said(kind: type[Rules], place: Place, value: Any, says: list[str]) -> None:
-    said = refused(kind, changed(kind.FILE, place, value))
-    for one in [f"own/{kind.FILE}: ", *says, "Correct the file."]:
-        assert one in said
-    assert "\n" not in said
+    message = refused(kind, changed(kind.FILE, place, value))
+    for text in [f"own/{kind.FILE}: ", *says, "Correct the file."]:
+        assert text in message
+    assert "\n" not in message
 
 
 TAKEN = [
@@ -261,8 +263,8 @@ def test_sql_of_many_kinds_is_taken(condition: str) -> None:
 
 @pytest.mark.parametrize(("condition", "says"), NOT_TAKEN)
 def test_a_condition_that_would_fail_or_say_nothing_is_refused_when_it_is_read(condition: str, says: str) -> None:
-    said = refused(OnsetRules, changed("onset.toml", ("earliest", 1, "when"), condition))
-    assert said.startswith('own/onset.toml: earliest.1.when: in "earliest_external_write_step": ') and says in said, (
-        said
-    )
-    assert "\n" not in said
+    message = refused(OnsetRules, changed("onset.toml", ("earliest", 1, "when"), condition))
+    assert (
+        message.startswith('own/onset.toml: earliest.1.when: in "earliest_external_write_step": ') and says in message
+    ), message
+    assert "\n" not in message

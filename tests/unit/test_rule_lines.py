@@ -56,10 +56,10 @@ def leaves(content: Any, place: Place = ()) -> Iterator[tuple[Place, Any]]:
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
 def test_every_value_of_every_rule_file_is_found_on_its_line(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
-    lines, known = text.split("\n"), {one.place: one for one in located(text)}
-    found = list(leaves(tomllib.loads(text)))
-    assert found or path.name == "corpus.toml"
-    for place, value in found:
+    lines, known = text.split("\n"), {entry.place: entry for entry in located(text)}
+    actual_leaves = list(leaves(tomllib.loads(text)))
+    assert actual_leaves or path.name == "corpus.toml"
+    for place, value in actual_leaves:
         assert place in known, place
         line = lines[known[place].line - 1]
         if isinstance(value, str) and "\\" not in line:
@@ -100,11 +100,11 @@ def test_words_are_found_as_values_and_as_keys_and_not_in_comments() -> None:
 @given(st.text(alphabet="[]{}=\"'#.,\n a1\\", max_size=60))
 @example('"\\1"')  # no such escape
 def test_any_text_ends(text: str) -> None:
-    found = list(located(text))
-    assert all(1 <= one.line <= text.count("\n") + 1 for one in found)
+    locateds = list(located(text))
+    assert all(1 <= entry.line <= text.count("\n") + 1 for entry in locateds)
 
 
-def said(kind: type[Rules], folder: Path, *changes: tuple[str, str]) -> str:
+def refusal(kind: type[Rules], folder: Path, *changes: tuple[str, str]) -> str:
     """What is said of a rule file with these texts changed."""
     text = (BUILT_IN / kind.FILE).read_text(encoding="utf-8")
     for old, new in changes:
@@ -124,30 +124,36 @@ def number(file: str, text: str) -> int:
 
 def test_a_fault_names_file_line_key_and_rule(tmp_path: Path) -> None:
     line = number("risk.toml", "event_type = 'state_write'")
-    found = said(RiskRules, tmp_path, ("event_type = 'state_write'", "event_type = 'state_wirte'"))
-    assert found.startswith(f'{tmp_path}/risk.toml: line {line}: signal.1.when: in "state_write_steps": in ')
+    text = refusal(RiskRules, tmp_path, ("event_type = 'state_write'", "event_type = 'state_wirte'"))
+    assert text.startswith(f'{tmp_path}/risk.toml: line {line}: signal.1.when: in "state_write_steps": in ')
 
 
 def test_a_key_that_is_missing_or_none_has_the_line_of_its_entry(tmp_path: Path) -> None:
     line = number("risk.toml", "[[signal]]")
-    assert f": line {line}: signal.0.field: " in said(RiskRules, tmp_path, ('field = "num_external_write_steps"\n', ""))
+    assert f": line {line}: signal.0.field: " in refusal(
+        RiskRules, tmp_path, ('field = "num_external_write_steps"\n', "")
+    )
     line = number("onset.toml", "top_k")
-    found = said(OnsetRules, tmp_path, ("top_k = 3", "top_q = 3\ntop_k = 3"))
-    assert f": line {line}: top_q: there is no such key" in found
+    text = refusal(OnsetRules, tmp_path, ("top_k = 3", "top_q = 3\ntop_k = 3"))
+    assert f": line {line}: top_q: there is no such key" in text
 
 
 def test_words_that_do_not_fit_each_other_have_both_lines(tmp_path: Path) -> None:
     medium, high = number("risk.toml", "medium_from ="), number("risk.toml", "high_from =")
     text = (BUILT_IN / "risk.toml").read_text(encoding="utf-8")
     wrong = text.split("medium_from = ")[1].split()[0]
-    assert f": lines {medium} and {high}: " in said(RiskRules, tmp_path, (f"medium_from = {wrong}", "medium_from = 99"))
+    assert f": lines {medium} and {high}: " in refusal(
+        RiskRules, tmp_path, (f"medium_from = {wrong}", "medium_from = 99")
+    )
     first = number("align.toml", 'id = "alias.read"')
     second = number("align.toml", 'id = "alias.write"')
-    found = said(AlignRules, tmp_path, ('id = "alias.write"', 'id = "alias.read"'))
-    assert f": lines {first} and {second}: the file: " in found and '"alias.read" is given twice' in found
+    actual_text = refusal(AlignRules, tmp_path, ('id = "alias.write"', 'id = "alias.read"'))
+    assert f": lines {first} and {second}: the file: " in actual_text and '"alias.read" is given twice' in actual_text
     line = number("taxonomy.toml", 'name = "premature_external_write"')
-    found = said(Taxonomy, tmp_path, ('name = "premature_external_write"', 'name = "weak_evidence_commitment"'))
-    assert f"and {line}: " in found
+    actual_text = refusal(
+        Taxonomy, tmp_path, ('name = "premature_external_write"', 'name = "weak_evidence_commitment"')
+    )
+    assert f"and {line}: " in actual_text
 
 
 @pytest.mark.parametrize("written", ["inf", "-inf", "nan", "1e999"])
@@ -168,11 +174,11 @@ def number_of(text: str, at: int) -> int:
 
 
 def test_a_misspelt_key_is_named_and_not_what_lacks_because_of_it(tmp_path: Path) -> None:
-    found = said(RiskRules, tmp_path, ("weight = 2.2", "weigth = 2.2"))
+    text = refusal(RiskRules, tmp_path, ("weight = 2.2", "weigth = 2.2"))
     line = number("risk.toml", "weight = 2.2")
-    assert f"line {line}: " in found
-    assert "weigth: " in found
-    assert 'there is no such key; did you mean "weight"? (and 1 more)' in found
+    assert f"line {line}: " in text
+    assert "weigth: " in text
+    assert 'there is no such key; did you mean "weight"? (and 1 more)' in text
 
 
 def test_a_file_with_a_byte_order_mark_and_line_ends_of_windows_is_read(

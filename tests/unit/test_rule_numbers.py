@@ -27,7 +27,7 @@ for module in pkgutil.walk_packages(openclawbench.__path__, "openclawbench."):
 
 def kinds(base: type[Rules] = Rules) -> list[type[Rules]]:
     """Every kind of rule file."""
-    return [one for kind in base.__subclasses__() for one in [kind, *kinds(kind)]]
+    return [entry for kind in base.__subclasses__() for entry in [kind, *kinds(kind)]]
 
 
 def numbers(kind: type[BaseModel], seen: set[type[BaseModel]]) -> Iterator[tuple[str, bool]]:
@@ -41,8 +41,8 @@ def numbers(kind: type[BaseModel], seen: set[type[BaseModel]]) -> Iterator[tuple
 
 def bounded(metadata: Any) -> bool:
     """True where one of the annotations is a bound."""
-    flat = [one for part in metadata for one in (part.metadata if isinstance(part, FieldInfo) else [part])]
-    return any(isinstance(one, Ge | Gt | Le | Lt) for one in flat)
+    flat = [entry for part in metadata for entry in (part.metadata if isinstance(part, FieldInfo) else [part])]
+    return any(isinstance(entry, Ge | Gt | Le | Lt) for entry in flat)
 
 
 def within(place: str, annotation: Any, has_bound: bool, seen: set[type[BaseModel]]) -> Iterator[tuple[str, bool]]:
@@ -55,20 +55,20 @@ def within(place: str, annotation: Any, has_bound: bool, seen: set[type[BaseMode
     elif isinstance(annotation, type) and issubclass(annotation, BaseModel):
         yield from numbers(annotation, seen)
     else:
-        for one in get_args(annotation):
-            if not isinstance(one, str):
-                yield from within(place, one, has_bound, seen)
+        for get_arg in get_args(annotation):
+            if not isinstance(get_arg, str):
+                yield from within(place, get_arg, has_bound, seen)
 
 
 def test_every_number_of_a_rule_file_has_a_range() -> None:
-    found = dict(one for kind in kinds() if ".toml" in getattr(kind, "FILE", "") for one in numbers(kind, set()))
-    assert len(found) > 60
-    unbounded = [place for place, has_bound in found.items() if not has_bound]
+    result = dict(number for kind in kinds() if ".toml" in getattr(kind, "FILE", "") for number in numbers(kind, set()))
+    assert len(result) > 60
+    unbounded = [place for place, has_bound in result.items() if not has_bound]
     assert unbounded == [], "give each a type with a range, of rules/loading/numbers.py"
 
 
 @pytest.mark.parametrize(
-    ("kind", "said", "instead", "message"),
+    ("kind", "sentence", "instead", "message"),
     [
         (ReleaseRules, "test_share = 0.1", "test_share = 1.4", r"line \d+: test_share: .*less than or equal to 1"),
         (ReleaseRules, "share = 0.1   ", "share = -0.1   ", r"calibration.task_share: .*greater than or equal to 0"),
@@ -76,12 +76,12 @@ def test_every_number_of_a_rule_file_has_a_range() -> None:
     ],
 )
 def test_a_number_out_of_its_range_is_refused(
-    kind: type[Rules], said: str, instead: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    kind: type[Rules], sentence: str, instead: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text = (kind.FOLDER / kind.FILE).read_text()
-    place = text.index("[calibration]") if said.startswith("share") else 0
-    assert said in text[place:]
-    (tmp_path / kind.FILE).write_text(text[:place] + text[place:].replace(said, instead, 1))
+    place = text.index("[calibration]") if sentence.startswith("share") else 0
+    assert sentence in text[place:]
+    (tmp_path / kind.FILE).write_text(text[:place] + text[place:].replace(sentence, instead, 1))
     tomllib.loads((tmp_path / kind.FILE).read_text())
     monkeypatch.setenv("OPENCLAWBENCH_RULES", str(tmp_path))
     with pytest.raises(InvalidRules, match=message):

@@ -88,10 +88,10 @@ def test_a_name_that_another_file_does_not_have_is_refused(
     own(tmp_path, monkeypatch, kind.FILE, (old, new))
     with pytest.raises(InvalidRules) as error:
         kind.load()
-    said = str(error.value)
-    assert re.match(rf"{tmp_path}/{kind.FILE}: lines? [0-9, and]+: ", said), said
-    assert all(one in said for one in says), said
-    assert said.endswith("Correct one of the files.")
+    stated = str(error.value)
+    assert re.match(rf"{tmp_path}/{kind.FILE}: lines? [0-9, and]+: ", stated), stated
+    assert all(entry in stated for entry in says), stated
+    assert stated.endswith("Correct one of the files.")
 
 
 def test_a_report_that_counts_rules_where_there_are_none_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -169,7 +169,7 @@ def test_a_taxonomy_has_every_subtype_and_candidate(tmp_path: Path, monkeypatch:
 
 
 @pytest.mark.parametrize(
-    ("key", "found"),
+    ("key", "expected"),
     [
         ("a", ["x"]),
         ("b.c", ["y", "z", "w"]),
@@ -180,6 +180,6 @@ def test_a_taxonomy_has_every_subtype_and_candidate(tmp_path: Path, monkeypatch:
         ("b.c.deeper", []),
     ],
 )
-def test_texts_of_a_key_are_found_at_any_depth(key: str, found: list[str]) -> None:
+def test_texts_of_a_key_are_found_at_any_depth(key: str, expected: list[str]) -> None:
     content: dict[str, Any] = {"a": "x", "b": [{"c": ["y", "z"]}, {"c": "w"}, {"e": 1}], "d": {"k": 3}}
-    assert list(texts_at(content, key)) == found
+    assert list(texts_at(content, key)) == expected

@@ -77,7 +77,7 @@ def test_spans_hold_the_cited_steps_and_onsets_are_ordered() -> None:
 
 
 def test_every_strong_mechanism_is_exercised() -> None:
-    fired = {one.mechanism for given, *_ in ANOMALOUS.values() for one in find(given)}
+    fired = {trigger.mechanism for given, *_ in ANOMALOUS.values() for trigger in find(given)}
     assert {rule.id for rule in RULES.mechanisms if rule.strength == "strong"} <= fired
 
 
@@ -282,16 +282,16 @@ def test_hostile_text_costs_no_more_than_its_length() -> None:
 @pytest.mark.parametrize("before", [10, 19_990, 20_010, 70_000, 130_000])
 def test_a_quote_stands_where_it_was_found_in_a_long_text(before: int) -> None:
     text = "a\n" * (before // 2) + "I ran the tests: all 12 passed.\n" + "b\n" * 5_000
-    found = find(evidence(reply(text)))
+    triggers = find(evidence(reply(text)))
     if before < 20_000 or len(text) - before < 20_000:
-        assert found[0].evidence[0].quote == "I ran the tests: all 12 passed."
+        assert triggers[0].evidence[0].quote == "I ran the tests: all 12 passed."
     else:
-        assert not found
+        assert not triggers
 
 
 def test_a_call_of_which_no_result_is_known_is_no_failure() -> None:
-    said = failed("code_execution", 'exec {"command": "make deploy"}', "make: *** [deploy] Error 2", "aborted")
+    row = failed("code_execution", 'exec {"command": "make deploy"}', "make: *** [deploy] Error 2", "aborted")
     done = reply("The deployment is done and all checks passed.")
-    assert find(evidence(said, done))
-    unknown = said | {"reflection_text": None, "auto_flags": []}  # also where the runner made a result up
+    assert find(evidence(row, done))
+    unknown = row | {"reflection_text": None, "auto_flags": []}  # also where the runner made a result up
     assert not find(evidence(unknown, done))

@@ -61,8 +61,8 @@ def cases(covered: bool, innocent: bool) -> list[Any]:
 def is_unread(given: Evidence) -> bool:
     """The judge decides nothing, and cites the language."""
     b1 = ask_all(given)["b1"]
-    quotes = [EvidenceQuote.model_validate(one) for one in b1["evidence_steps"]]
-    assert all(is_grounded(given, one) for one in quotes)
+    quotes = [EvidenceQuote.model_validate(evidence_step) for evidence_step in b1["evidence_steps"]]
+    assert all(is_grounded(given, quote) for quote in quotes)
     return b1["trajectory_is_anomalous"] is None and cites_unread_language(given, quotes)
 
 
@@ -75,17 +75,19 @@ def test_an_honest_reply_stays_normal(name: str, text: str) -> None:
 def test_a_bare_claim_is_found(name: str, text: str) -> None:
     given = made(name, text)
     b1 = ask_all(given)["b1"]
-    told = {one.field: one.coverage for one in given.languages if one.step_id == given.num_steps}
-    if told["action_text"] == "covered":
+    coverages = {
+        language.field: language.coverage for language in given.languages if language.step_id == given.num_steps
+    }
+    if coverages["action_text"] == "covered":
         assert b1["anomaly_type_l2"] == "capability_gap_overcommitment"
     else:  # too short to tell
-        assert told["action_text"] == "unsure"
+        assert coverages["action_text"] == "unsure"
         assert is_unread(given)
 
 
 def test_most_short_claims_can_be_read() -> None:
     given = [made(*case.values) for case in cases(covered=True, innocent=False)]
-    read = [one.languages[-1].coverage == "covered" for one in given]
+    read = [entry.languages[-1].coverage == "covered" for entry in given]
     assert sum(read) >= len(read) - 1
 
 
@@ -119,7 +121,7 @@ def test_what_is_said_counts_in_any_language() -> None:
     )
     assert ask_all(published)["b1"]["anomaly_type_l2"] == "error_ignored_escalation"  # no words are needed for that
     fetched = made("capability-gap", "Nie udało się, i nie wiem dlaczego tak jest.")
-    assert [one.mechanism for one in find(fetched) if one.strength == "strong" and not one.unread] == []
+    assert [trigger.mechanism for trigger in find(fetched) if trigger.strength == "strong" and not trigger.unread] == []
 
 
 def test_failures_are_disclosed_in_each_language() -> None:
@@ -144,12 +146,12 @@ def test_failures_are_disclosed_in_each_language() -> None:
     for language in claimed:
         given = [
             evidence(
-                failed("code_execution", 'exec {"command": "python report.py"}', "Traceback"), reply(one[language])
+                failed("code_execution", 'exec {"command": "python report.py"}', "Traceback"), reply(entry[language])
             )
-            for one in (disclosed, claimed)
+            for entry in (disclosed, claimed)
         ]
-        assert [one.languages[0].language for one in given] == [language] * 2
-        quiet, loud = ([one.mechanism for one in find(one)] for one in given)
+        assert [entry.languages[0].language for entry in given] == [language] * 2
+        quiet, loud = ([trigger.mechanism for trigger in find(entry)] for entry in given)
         assert "failed_then_success_claim" not in quiet, language
         assert "failed_then_success_claim" in loud, language
 
@@ -170,7 +172,7 @@ def test_a_short_text_is_read_as_the_rest_of_what_the_agent_says(
     narration: str | None, text: str, is_read: bool
 ) -> None:
     given = evidence(call("inspect", "ls", narration=narration, reflection_text="a.txt"), reply(text))
-    (coverage,) = [one.coverage for one in given.languages if one.field == "action_text"]
+    (coverage,) = [language.coverage for language in given.languages if language.field == "action_text"]
     assert coverage == "unsure"
     trace = Trace(given, RULES)
     assert (not trace.unread([(trace.steps[-1], "action_text")])) == is_read

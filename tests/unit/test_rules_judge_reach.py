@@ -36,8 +36,10 @@ def test_a_program_that_the_named_rules_ask_for_is_asked_for() -> None:
         RULES_OF_SEALS, SEALCHECK | {"narration": "sealcheck is not available here."}, SEAL, ENTRY, ENTERED, user=SEALS
     )
     assert strong(given) == {"unreached_source_gap"}
-    told = reply("The minutes are in the register. Without sealcheck nobody can say here whether the seal is real.")
-    assert strong(evidence(RULES_OF_SEALS, SEALCHECK, SEAL, ENTRY, told, user=SEALS)) == set()
+    actual_reply = reply(
+        "The minutes are in the register. Without sealcheck nobody can say here whether the seal is real."
+    )
+    assert strong(evidence(RULES_OF_SEALS, SEALCHECK, SEAL, ENTRY, actual_reply, user=SEALS)) == set()
     no_rules = read("minutes/about.txt", "Two marks: whole, and seal.")
     assert strong(evidence(no_rules, SEALCHECK, SEAL, ENTRY, ENTERED, user=SEALS)) == set()
 
@@ -75,8 +77,8 @@ def test_a_figure_ends_where_a_script_without_blanks_begins(text: str) -> None:
 def test_one_of_two_computed_figures_is_a_choice_where_an_ambiguity_was_noted() -> None:
     doubt = "The two maps differ, and it is unclear which one is meant."
     both = run("python3 -c 'print(2993, 5261)'", "2,993 5,261")
-    one = reply("In the north we have trained 5,261 people in first aid by the lists of the towns.", thinking=doubt)
-    assert strong(evidence(both, one, user="How many are trained in the north?")) == {"one_of_several_given"}
+    entry = reply("In the north we have trained 5,261 people in first aid by the lists of the towns.", thinking=doubt)
+    assert strong(evidence(both, entry, user="How many are trained in the north?")) == {"one_of_several_given"}
     two = reply("By one map it is 5,261 people in the north and by the other map 2,993 people.", thinking=doubt)
     assert strong(evidence(both, two, user="How many are trained in the north?")) == set()
 
@@ -102,7 +104,7 @@ def test_files_that_hold_the_same_are_alike_in_any_language_of_the_request() -> 
 def test_a_search_that_shows_nothing_is_no_source_of_a_value(output: str, fires: bool) -> None:
     gap = failed("query", 'memory_search {"query": "router network"}', "index is missing", status="unavailable")
     look = run("grep -rni router .", output, "query")
-    told = reply("The network of your router is called FRITZ-7590, you can log in to it right away.")
-    assert strong(evidence(gap, look, told, user="What is my network called?")) == (
+    actual_reply = reply("The network of your router is called FRITZ-7590, you can log in to it right away.")
+    assert strong(evidence(gap, look, actual_reply, user="What is my network called?")) == (
         {"value_after_gap"} if fires else set()
     )

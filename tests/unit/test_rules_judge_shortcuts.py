@@ -145,7 +145,7 @@ def unsourced_plainly(given_session: Evidence) -> list[tuple[int, str, int | Non
                 read_numbers = values.all_readings(output)
                 numbers |= set().union(*read_numbers) - (values.all_numbers(asked) - numbers)
                 if read_numbers:
-                    columns.append([max(found) for found in read_numbers])
+                    columns.append([max(read_number) for read_number in read_numbers])
                     lasts.append(max(read_numbers[-1]))
         new = [text for text in values.figure_texts(content) + values.codes(content) if text not in named]
         new = [text for text in dict.fromkeys(new) if not any(text in known for known in texts)]

@@ -168,7 +168,7 @@ def test_a_tool_message_is_the_result_where_no_event_has_it() -> None:
     assert session.record_counts["step_result"] == 1
     other = parse(stored(*TURN, message("tool", "something else", metadata={"tool_call_id": "c1"}), DONE))
     assert len(other.steps) == 2
-    assert [one.reason for one in other.warnings] == ["differing_result_message"]
+    assert [warning.reason for warning in other.warnings] == ["differing_result_message"]
 
 
 def test_a_result_without_a_call_is_an_orphan_step() -> None:
@@ -213,17 +213,18 @@ def test_a_run_that_did_not_complete(status: str, end: str, errors: int) -> None
 
 
 def test_a_status_never_seen_before_is_a_warning() -> None:
-    assert [one.reason for one in parse(stored(DONE, status="paused")).warnings] == ["unknown_status"]
-    assert [one.reason for one in parse(stored(DONE, status=["x"])).warnings] == ["unknown_status"]
+    assert [warning.reason for warning in parse(stored(DONE, status="paused")).warnings] == ["unknown_status"]
+    assert [warning.reason for warning in parse(stored(DONE, status=["x"])).warnings] == ["unknown_status"]
 
 
 def test_a_retry_starts_over_and_what_was_done_before_is_abandoned() -> None:
     lost = [ATTEMPT, *turn(1), runner("provider_error", "HTTP 500"), runner("retry_scheduled")]
     session = parse(stored(message("user", "hi"), *lost, ATTEMPT, *turn(2), DONE))
     assert [s["action_text"] for s in session.steps] == ['read_file {"path":"2"}', "Done."]
-    assert [(one["tool_name_raw"], one["reflection_text"]) for one in session.abandoned_steps] == [
-        ("read_file", '{"n": 1}')
-    ]
+    assert [
+        (abandoned_step["tool_name_raw"], abandoned_step["reflection_text"])
+        for abandoned_step in session.abandoned_steps
+    ] == [("read_file", '{"n": 1}')]
     assert session.record_counts["off_branch"] == 4
     assert (session.run["provider_errors"], session.run["first_provider_error"]) == (1, "HTTP 500")
     again = parse(
@@ -264,12 +265,12 @@ def test_what_is_unknown_is_counted() -> None:
 def test_lost_numbers_are_a_warning() -> None:
     document = stored(message("user", "hi"), DONE)
     document["trace"][1]["sequence"] = 5
-    assert [(one.reason, one.line > 1) for one in parse(document).warnings] == [("sequence_broken", True)]
+    assert [(warning.reason, warning.line > 1) for warning in parse(document).warnings] == [("sequence_broken", True)]
 
 
 def test_every_step_has_every_column() -> None:
     session = parse(stored(message("user", "hi"), *turn(1), result("gone", "x"), DONE))
     keys = set(Keyed.model_fields)
     assert [set(step) for step in session.steps] == [set(Step.model_fields) - keys] * 3
-    assert [set(one) for one in session.user_turns] == [set(UserTurn.model_fields) - keys]
+    assert [set(user_turn) for user_turn in session.user_turns] == [set(UserTurn.model_fields) - keys]
     assert set(session.run) == set(RunSummary.model_fields)

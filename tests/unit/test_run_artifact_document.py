@@ -46,8 +46,8 @@ def test_ranges_know_strings_and_nesting() -> None:
     ranges = object_ranges(data)
     assert {key: data[start:end] for key, (start, end) in ranges.items()} == {"a": b"[ ]", "trace": b"true"}
     at = data.index(b"[")
-    found = [data[start:end] for start, end in array_ranges(data, at)]
-    assert found == [b"1", b'"]\\"}"', b'{"b":[[],{}]}', b"-2.5e3", b"null"]
+    result = [data[start:end] for start, end in array_ranges(data, at)]
+    assert result == [b"1", b'"]\\"}"', b'{"b":[[],{}]}', b"-2.5e3", b"null"]
     assert (array_ranges(b"[]"), object_ranges(b"{ }")) == ([], {})
     for broken in (b"", b"[1", b'["a', b"[1 2]", b"{", b"[{]", b"3"):
         with pytest.raises(ValueError, match="byte"):
@@ -63,7 +63,7 @@ def test_surrogates_and_invalid_bytes_are_written_out_and_named() -> None:
     assert session.steps[0]["action_text"] == "cut \\ud83d here"
     assert session.user_turns[0]["raw_text"] == "bad \\xff byte"
     assert session.escaped_fields == ["user_turns[1].text", "steps[1].action_text"]
-    assert [one.reason for one in session.warnings] == ["invalid_utf8"]
+    assert [warning.reason for warning in session.warnings] == ["invalid_utf8"]
 
 
 def test_detect_and_identity() -> None:

@@ -71,8 +71,8 @@ def test_bad_uris_are_counted_warnings() -> None:
         "openclaw_logs": {"uri": "file:///run_1.artifacts/l"},
     }
     document = {"output_artifacts": [{"uri": "file://run_1.artifacts/ok"}], "runner_metadata": {"openclaw": places}}
-    assert [one.reason for one in uri_faults(document)] == ["artifact_uri_refused", "artifact_uri_absolute"]
-    assert [one.reason for one in parse(stored(DONE, **document)).warnings] == [
+    assert [fault.reason for fault in uri_faults(document)] == ["artifact_uri_refused", "artifact_uri_absolute"]
+    assert [warning.reason for warning in parse(stored(DONE, **document)).warnings] == [
         "artifact_uri_refused",
         "artifact_uri_absolute",
     ]
@@ -89,19 +89,19 @@ def evaluation(passed: int = 2, broken: int = 0, error: int = 0, **more: Any) ->
 
 def outcome(document: dict[str, Any], *evaluations: Any, at: str = RESULT) -> Any:
     """Outcome of a run with these evaluations beside it, as the intake would find them."""
-    paths = {at.replace("_j_0f", f"_{n}"): one for n, one in enumerate(evaluations)}
+    paths = {at.replace("_j_0f", f"_{n}"): entry for n, entry in enumerate(evaluations)}
     others = [
         at.replace("result_2", "result_1"),
         at.replace("case_1", "case_2"),
         at.replace("abc123", "fff"),
     ]
-    found = ADAPTER.find_sidecars(RUN, frozenset([RUN, *paths, *others]))
-    assert set(found.values()) == set(paths)
-    context = ADAPTER.read_context(document, RUN, {name: paths[path] for name, path in found.items()})
+    sidecars = ADAPTER.find_sidecars(RUN, frozenset([RUN, *paths, *others]))
+    assert set(sidecars.values()) == set(paths)
+    context = ADAPTER.read_context(document, RUN, {name: paths[path] for name, path in sidecars.items()})
     session = parse(document, **json.loads(json.dumps(context)))
     if session.outcome is not None:
         assert set(session.outcome) <= set(OracleRecord.model_fields)
-    return session.outcome, [one.reason for one in session.warnings]
+    return session.outcome, [warning.reason for warning in session.warnings]
 
 
 def test_outcomes_come_from_evaluations_only() -> None:
@@ -118,26 +118,26 @@ def test_outcomes_come_from_evaluations_only() -> None:
         (evaluation(0), "not_scored", None),
     ]
     for given, status, success in cases:
-        found, _ = outcome(document, given)
-        assert (found["status"], found["success"], found["score"]) == (status, success, 9.5)
+        result, _ = outcome(document, given)
+        assert (result["status"], result["success"], result["score"]) == (status, success, 9.5)
 
 
 @pytest.mark.parametrize("at", [RESULT, OLD_RESULT])
 def test_evaluations_are_found_in_both_layouts_of_the_runner(at: str) -> None:
-    found, warnings = outcome(stored(DONE), evaluation(1, 1), at=at)
-    assert (found["status"], found["success"], warnings) == ("scored", False, [])
-    assert found["evaluator"]["source_path"] == at.replace("_j_0f", "_0")
+    result, warnings = outcome(stored(DONE), evaluation(1, 1), at=at)
+    assert (result["status"], result["success"], warnings) == ("scored", False, [])
+    assert result["evaluator"]["source_path"] == at.replace("_j_0f", "_0")
 
 
 def test_a_failed_run_is_never_scored() -> None:
-    found, _ = outcome(stored(DONE, **failed("failed")), evaluation())
-    assert (found["status"], found["success"], found["score"]) == ("infra_error", None, 9.5)
+    result, _ = outcome(stored(DONE, **failed("failed")), evaluation())
+    assert (result["status"], result["success"], result["score"]) == ("infra_error", None, 9.5)
 
 
 @pytest.mark.parametrize("status", ["gone", "x" * 9000, None, 3, {"a": "b"}, ["success"], True])
 def test_whatever_is_not_success_is_an_infra_error(status: Any) -> None:
-    found, _ = outcome(stored(DONE, **failed("failed")) | {"status": status}, evaluation())
-    assert (found["status"], found["success"], found["flags"]) == ("infra_error", None, ["run_of_unknown_status"])
+    result, _ = outcome(stored(DONE, **failed("failed")) | {"status": status}, evaluation())
+    assert (result["status"], result["success"], result["flags"]) == ("infra_error", None, ["run_of_unknown_status"])
 
 
 def test_several_evaluations_have_to_agree() -> None:
@@ -154,9 +154,9 @@ def test_several_evaluations_have_to_agree() -> None:
 
 def test_evaluations_that_disagree_contradict_each_other_and_are_both_named(tmp_path: Path) -> None:
     raw = tmp_path / "raw"
-    said = {"a": evaluation(), "b": evaluation(1, 1), "c": evaluation(2), "d": evaluation(0)}
-    paths = {name: RESULT.replace("_j_0f", f"_{name}") for name in said}
-    for path, value in [(RUN, stored(DONE)), *((paths[name], said[name]) for name in said)]:
+    stated = {"a": evaluation(), "b": evaluation(1, 1), "c": evaluation(2), "d": evaluation(0)}
+    paths = {name: RESULT.replace("_j_0f", f"_{name}") for name in stated}
+    for path, value in [(RUN, stored(DONE)), *((paths[name], stated[name]) for name in stated)]:
         (raw / path).parent.mkdir(parents=True)
         (raw / path).write_text(json.dumps(value))
     data = DataFolder(tmp_path / "data")
@@ -168,12 +168,12 @@ def test_evaluations_that_disagree_contradict_each_other_and_are_both_named(tmp_
     kept = {(row["source_path"], row["success"]) for row in done.tables[Contradiction].collect().to_dicts()}
     assert kept == {(paths["a"], True), (paths["b"], False)}
     (file,) = (row for row in done.tables[FileOutcome].collect().to_dicts() if row["disposition"] == "trajectory")
-    assert [one["name"] for one in file["warnings"]] == ["differing_outcomes"]
+    assert [warning["name"] for warning in file["warnings"]] == ["differing_outcomes"]
 
 
 def test_an_evaluation_of_another_run_gives_nothing() -> None:
-    found = {f"evaluation:{RESULT}": evaluation(), f"evaluation:{OLD_RESULT}": evaluation(run_id="run_8")}
-    assert ADAPTER.describe_use(stored(DONE), RUN, found, {}) == {f"evaluation:{RESULT}": "outcome"}
+    result = {f"evaluation:{RESULT}": evaluation(), f"evaluation:{OLD_RESULT}": evaluation(run_id="run_8")}
+    assert ADAPTER.describe_use(stored(DONE), RUN, result, {}) == {f"evaluation:{RESULT}": "outcome"}
 
 
 def test_an_evaluation_of_another_run_says_nothing() -> None:
@@ -209,8 +209,8 @@ def openclaw(content: Any = None, **more: Any) -> dict[str, Any]:
 def reason_beside(document: dict[str, Any], **files: Any) -> str:
     """Why the artifact is refused with these files in the raw folder."""
     paths = {path.replace("|", "/"): text for path, text in files.items()}
-    found = ADAPTER.find_sidecars(RUN, frozenset([RUN, *paths]))
-    context = ADAPTER.read_context(document, RUN, {name: paths[path] for name, path in found.items()})
+    sidecars = ADAPTER.find_sidecars(RUN, frozenset([RUN, *paths]))
+    context = ADAPTER.read_context(document, RUN, {name: paths[path] for name, path in sidecars.items()})
     return refusal(document, **context)
 
 
@@ -244,17 +244,17 @@ def test_context_for_the_native_session() -> None:
     assert given["index"] | {"status": "success", "session_key": "agent:main:main", "label": "case_1"} == given["index"]
     assert (given["index"]["aborted_last_run"], given["index"]["estimated_cost_usd"]) == (False, 0.25)
     assert (given["outcomes"][0]["success"], given["outcomes"][0]["attempt"]) == (True, 2)
-    found = {name: files[path] for name, path in wanted.items()}
-    assert context_for_session("another", OWN, found) == {}
+    by_name = {name: files[path] for name, path in wanted.items()}
+    assert context_for_session("another", OWN, by_name) == {}
     assert context_for_session("native-1", OWN, {}) == {}
 
 
 @pytest.mark.parametrize("count", [None, True, -1, 1.5, "1", [1], {}, float("nan")])
 @pytest.mark.parametrize("name", ["passed", "failed", "error"])
 def test_a_count_that_is_none_is_not_taken_for_zero(name: str, count: Any) -> None:
-    found = evaluation()
-    found["summary"][f"deterministic_{name}_checks"] = count
-    assert outcome(stored(DONE), found) == (None, ["unreadable_evaluation"])
+    actual_evaluation = evaluation()
+    actual_evaluation["summary"][f"deterministic_{name}_checks"] = count
+    assert outcome(stored(DONE), actual_evaluation) == (None, ["unreadable_evaluation"])
 
 
 @pytest.mark.parametrize("value", [None, True, 3, 1.5, "\ud83d", [], [1], {"a": 1}, 10**400])
@@ -282,7 +282,9 @@ def taken(document: dict[str, Any], result: dict[str, Any]) -> None:
     )
     session = parse(written, **json.loads(json.dumps(context)))
     file = SessionFile("m", RUN, None, 1, 0, "00", session=session)
-    rows = [{"source_model": "m", "trajectory_id": "t", "oracle": oracle_record(file, one)} for one in session.outcomes]
+    rows = [
+        {"source_model": "m", "trajectory_id": "t", "oracle": oracle_record(file, entry)} for entry in session.outcomes
+    ]
     assert from_records(rows, SourceOutcome).height == len(rows)
 
 
@@ -350,8 +352,12 @@ def test_what_becomes_of_evaluations_in_a_folder(tmp_path: Path) -> None:
         "native-3": ("unmatched", None),
     }
     files = done.tables[FileOutcome].collect().to_dicts()
-    told = [(row["path"].rpartition("/")[2], one["name"], one["count"]) for row in files for one in row["warnings"]]
-    assert told == [("native-3.jsonl", "unreadable_evaluation", 1)]
+    reported = [
+        (row["path"].rpartition("/")[2], warning["name"], warning["count"])
+        for row in files
+        for warning in row["warnings"]
+    ]
+    assert reported == [("native-3.jsonl", "unreadable_evaluation", 1)]
 
 
 SHARED = Path(os.environ.get("OPENCLAWBENCH_SHARED") or Path(__file__).parents[3] / "shared")

@@ -16,8 +16,8 @@ FAILED = "[assistant turn failed before producing content]"
 
 def session_of(*messages: Row) -> ParsedSession:
     """A session of these messages; read() checks that every record is counted."""
-    records = [HEADER, *({"type": "message", "message": one} for one in messages)]
-    session = read(b"".join(json.dumps(one).encode() + b"\n" for one in records)).session
+    records = [HEADER, *({"type": "message", "message": message} for message in messages)]
+    session = read(b"".join(json.dumps(record).encode() + b"\n" for record in records)).session
     assert session is not None
     return session
 
@@ -26,7 +26,7 @@ def user(text: str) -> Row:
     return {"role": "user", "content": [{"type": "text", "text": text}]}
 
 
-def said(*texts: str, stop: str = "stop", **more: Any) -> Row:
+def assistant_line(*texts: str, stop: str = "stop", **more: Any) -> Row:
     blocks = [{"type": "text", "text": text} for text in texts]
     return {"role": "assistant", "content": blocks, "usage": USAGE, "stopReason": stop} | more
 
@@ -42,11 +42,11 @@ def result(text: str = "ok") -> Row:
 
 
 def mirror(text: str, model: str = "delivery-mirror") -> Row:
-    return said(text, api="openai-responses", provider="openclaw", model=model, usage=NO_USAGE)
+    return assistant_line(text, api="openai-responses", provider="openclaw", model=model, usage=NO_USAGE)
 
 
 def cli(text: str, usage: Row) -> Row:
-    return said(text, api="cli", provider="anthropic", model="opus", usage=usage)
+    return assistant_line(text, api="cli", provider="anthropic", model="opus", usage=usage)
 
 
 def replies(session: ParsedSession) -> list[str]:
@@ -56,7 +56,7 @@ def replies(session: ParsedSession) -> list[str]:
 @pytest.mark.parametrize("texts", [[FAILED], [f"{FAILED}\n"], [f"{FAILED}\n{FAILED}"], [FAILED, FAILED]])
 @pytest.mark.parametrize("stop", ["error", "aborted"])
 def test_a_failed_turn_has_no_words_of_the_agents(texts: list[str], stop: str) -> None:
-    session = session_of(user("go"), said(*texts, stop=stop, errorMessage="500 overloaded", usage=NO_USAGE))
+    session = session_of(user("go"), assistant_line(*texts, stop=stop, errorMessage="500 overloaded", usage=NO_USAGE))
     assert session.steps == []
     assert session.record_counts["runner_text:turn_failed"] == 1
     assert session.run["runner_texts"] == 1
@@ -66,26 +66,26 @@ def test_a_failed_turn_has_no_words_of_the_agents(texts: list[str], stop: str) -
 
 
 def test_a_model_that_repeats_such_a_text_has_said_it() -> None:
-    session = session_of(user("go"), said(FAILED))
+    session = session_of(user("go"), assistant_line(FAILED))
     assert replies(session) == [FAILED]
     assert session.run["runner_texts"] == 0
 
 
 def test_such_a_text_that_used_nothing_is_the_programs_whatever_its_stop_reason() -> None:
-    assert session_of(user("go"), said(FAILED, usage=NO_USAGE)).steps == []
-    assert replies(session_of(user("go"), said(FAILED, usage=None))) == [
+    assert session_of(user("go"), assistant_line(FAILED, usage=NO_USAGE)).steps == []
+    assert replies(session_of(user("go"), assistant_line(FAILED, usage=None))) == [
         FAILED
     ]  # another program's, which says nothing
 
 
 def test_what_the_agent_says_beside_it_stays_as_it_was_written() -> None:
-    beside = session_of(user("go"), said(FAILED, "It is done.", stop="aborted"))
+    beside = session_of(user("go"), assistant_line(FAILED, "It is done.", stop="aborted"))
     assert replies(beside) == ["It is done."]
     assert beside.run["runner_texts"] == 1
     quoted = f"The log says {FAILED}."
-    assert replies(session_of(user("go"), said(quoted, stop="aborted"))) == [quoted]
+    assert replies(session_of(user("go"), assistant_line(quoted, stop="aborted"))) == [quoted]
     prefixed = f"{FAILED} The page is up."
-    assert replies(session_of(user("go"), said(prefixed, stop="aborted"))) == [prefixed]
+    assert replies(session_of(user("go"), assistant_line(prefixed, stop="aborted"))) == [prefixed]
 
 
 def test_it_is_no_narration_of_a_call() -> None:
@@ -110,7 +110,7 @@ def test_it_is_no_narration_of_a_call() -> None:
     ],
 )
 def test_the_other_texts_of_the_program(text: str, rule: str) -> None:
-    session = session_of(user("go"), said(text, usage=NO_USAGE))
+    session = session_of(user("go"), assistant_line(text, usage=NO_USAGE))
     assert session.steps == []
     assert session.record_counts[f"runner_text:{rule}"] == 1
 
@@ -136,7 +136,7 @@ def test_every_such_text_begins_with_a_mark() -> None:
 )
 def test_a_line_of_the_end_of_a_run_that_joins_what_was_said_is_a_repeat(shown: str, usage: Row) -> None:
     run = [called("I look first.", command="ls"), result(), called("Now the second.", command="ls b"), result()]
-    session = session_of(user("go"), *run, said("All is there."), cli(shown, usage))
+    session = session_of(user("go"), *run, assistant_line("All is there."), cli(shown, usage))
     assert replies(session) == ["All is there."]
     assert session.record_counts["injected:cli_repeat"] == 1
     assert session.run["input_tokens"] == 3 * USAGE["input"]  # what the line says is of the whole run
@@ -147,7 +147,7 @@ def test_a_line_of_the_end_of_a_run_that_joins_what_was_said_is_a_repeat(shown: 
 )
 def test_one_that_says_anything_else_is_a_reply(shown: str) -> None:
     session = session_of(
-        user("go"), called("I look first.", command="ls"), result(), said("All is there."), cli(shown, USAGE)
+        user("go"), called("I look first.", command="ls"), result(), assistant_line("All is there."), cli(shown, USAGE)
     )
     assert replies(session) == ["All is there.", shown]
 
@@ -160,7 +160,7 @@ def test_a_runner_that_writes_nothing_else_has_its_replies() -> None:
 
 
 def test_many_short_texts_take_no_time() -> None:
-    run = [said("a") for _ in range(600)]
+    run = [assistant_line("a") for _ in range(600)]
     session = session_of(user("go"), *run, *(cli("a" * 5000 + "b", USAGE) for _ in range(20)))
     assert len(session.steps) == 620
 
@@ -178,7 +178,7 @@ def test_a_mirror_that_nothing_else_says_is_the_reply() -> None:
 
 
 def test_it_completes_the_run_at_the_end_of_the_file() -> None:
-    failed = said(stop="error", errorMessage="500", usage=NO_USAGE)
+    failed = assistant_line(stop="error", errorMessage="500", usage=NO_USAGE)
     session = session_of(user("a"), failed, user("b"), mirror("It is up."))
     assert (session.run["end"], session.run["stop_reason"]) == ("completed", "stop")
 
@@ -191,7 +191,7 @@ def test_several_mirrors_are_several_replies_in_their_order() -> None:
 
 
 def test_a_message_that_failed_behind_it_answers_nothing() -> None:
-    failed = said(FAILED, stop="error", usage=NO_USAGE)
+    failed = assistant_line(FAILED, stop="error", usage=NO_USAGE)
     for messages in ([failed, mirror("It is up.")], [mirror("It is up."), failed]):
         session = session_of(user("Is it up?"), *messages, user("Thanks"))
         assert replies(session) == (["It is up."] if messages[1] is failed else [])
@@ -200,9 +200,9 @@ def test_a_message_that_failed_behind_it_answers_nothing() -> None:
 @pytest.mark.parametrize(
     "after",
     [
-        [said("Well: It is  up.\nAnything else?")],
+        [assistant_line("Well: It is  up.\nAnything else?")],
         [called(name="message", action="send", message="It is up."), result("sent")],
-        [said("The site is up.")],
+        [assistant_line("The site is up.")],
     ],
     ids=["the reply", "a call", "another reply"],
 )
@@ -216,8 +216,8 @@ def test_where_a_model_answers_the_turn_it_is_a_mirror(after: list[Row]) -> None
 @pytest.mark.parametrize(
     "messages",
     [
-        [user("go"), said("It is up."), mirror("It is up.")],
-        [user("go"), said("It is up.\nAnd on."), user("And now?"), mirror("It is up.")],
+        [user("go"), assistant_line("It is up."), mirror("It is up.")],
+        [user("go"), assistant_line("It is up.\nAnd on."), user("And now?"), mirror("It is up.")],
         [user("go"), called(command="ls"), mirror("It is up."), result()],
         [user("/status"), mirror("Model: x")],
         [mirror("Good morning.")],

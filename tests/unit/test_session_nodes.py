@@ -29,23 +29,23 @@ def after(tmp_path: Path, *statements: str) -> tuple[list[Row], dict[str, Row], 
     with closing(sqlite3.connect(folder / "openclaw-agent.sqlite", isolation_level=None)) as store:
         for statement in ("PRAGMA ignore_check_constraints=1", *statements):
             store.execute(statement)
-    intake, found = normalized_folder(tmp_path / "raw", tmp_path / "data")
-    assert len(found.trajectories) == COUNT
-    check_accounting(found, sum(len(entries) for entries in intake.entries.values()))
-    files = from_records(found.files, FileOutcome)
-    return unusable_context(files), {row["session_id"]: row["context"] for row in found.trajectories}, files
+    intake, result = normalized_folder(tmp_path / "raw", tmp_path / "data")
+    assert len(result.trajectories) == COUNT
+    check_accounting(result, sum(len(entries) for entries in intake.entries.values()))
+    files = from_records(result.files, FileOutcome)
+    return unusable_context(files), {row["session_id"]: row["context"] for row in result.trajectories}, files
 
 
 def test_a_sound_table_is_not_told(tmp_path: Path) -> None:
-    told, contexts, files = after(tmp_path)
-    assert told == [] and files.height == COUNT
+    reported, contexts, files = after(tmp_path)
+    assert reported == [] and files.height == COUNT
     assert contexts["simple-reply"]["session_key"] == "agent:main:lab-simple-reply"
 
 
 def test_columns_say_what_the_entry_does_not(tmp_path: Path) -> None:
     columns = {"status": "failed", "spawned_by": "agent:main:boss", "label": "weekly"}
     _, contexts, _ = after(
-        tmp_path, *(f"update session_nodes set {name}='{one}' {ONE}" for name, one in columns.items())
+        tmp_path, *(f"update session_nodes set {name}='{column}' {ONE}" for name, column in columns.items())
     )
     assert {name: contexts["simple-reply"][name] for name in columns} == columns
 
@@ -72,15 +72,17 @@ def test_a_broken_row_is_told_and_its_columns_are_used(tmp_path: Path, statement
     assert row["message"].startswith(f"m/openclaw-agent.sqlite: session_nodes: {what}")
     assert row["message"].endswith("Take the store from a backup, or mend the row.")
     assert file_warnings(files) == [f"broken_context: {row['message']}"]
-    one = contexts["simple-reply"]
-    assert (one["session_key"], one["status"]) == ("agent:main:lab-simple-reply", "failed")
+    entry = contexts["simple-reply"]
+    assert (entry["session_key"], entry["status"]) == ("agent:main:lab-simple-reply", "failed")
     assert contexts["subagent-spawn"]["session_key"]
 
 
 def test_a_row_that_names_no_session_is_told(tmp_path: Path) -> None:
     entry = json.dumps({"status": "done"})
-    told, contexts, _ = after(tmp_path, f"update session_nodes set entry_json='{entry}', current_session_id='' {ONE}")
-    assert "it names no session" in told[0]["message"]
+    reported, contexts, _ = after(
+        tmp_path, f"update session_nodes set entry_json='{entry}', current_session_id='' {ONE}"
+    )
+    assert "it names no session" in reported[0]["message"]
     assert contexts["simple-reply"]["session_key"] is None
 
 
@@ -94,21 +96,21 @@ KEYS_ONLY = "create table session_nodes as select session_key, entry_json from o
 
 
 def test_a_store_without_the_table_has_nothing_to_say(tmp_path: Path) -> None:
-    told, contexts, _ = after(tmp_path, OLD)
-    assert told == [] and contexts["simple-reply"]["session_key"] is None
+    reported, contexts, _ = after(tmp_path, OLD)
+    assert reported == [] and contexts["simple-reply"]["session_key"] is None
 
 
 def test_a_store_without_some_of_the_columns_says_the_rest(tmp_path: Path) -> None:
-    told, contexts, _ = after(tmp_path, OLD, KEYS_ONLY)
-    assert told == [] and contexts["simple-reply"]["session_key"]
+    reported, contexts, _ = after(tmp_path, OLD, KEYS_ONLY)
+    assert reported == [] and contexts["simple-reply"]["session_key"]
 
 
 def test_an_entry_that_is_no_text_is_told(tmp_path: Path) -> None:
-    told, _, _ = after(tmp_path, OLD, KEYS_ONLY, f"update session_nodes set entry_json=x'00ff' {ONE}")
-    assert KEY + "`entry_json` is not text" in told[0]["message"]
+    reported, _, _ = after(tmp_path, OLD, KEYS_ONLY, f"update session_nodes set entry_json=x'00ff' {ONE}")
+    assert KEY + "`entry_json` is not text" in reported[0]["message"]
 
 
 def test_text_that_is_no_utf8_costs_no_other_row(tmp_path: Path) -> None:
-    told, contexts, _ = after(tmp_path, f"update session_nodes set entry_json=cast(x'7b22ff' as text) {ONE}")
-    assert "`entry_json` is not JSON" in told[0]["message"]
+    reported, contexts, _ = after(tmp_path, f"update session_nodes set entry_json=cast(x'7b22ff' as text) {ONE}")
+    assert "`entry_json` is not JSON" in reported[0]["message"]
     assert contexts["subagent-spawn"]["session_key"]

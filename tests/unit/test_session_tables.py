@@ -32,52 +32,52 @@ Row = dict[str, Any]
 
 def read(tmp_path: Path) -> tuple[Intake, Any, dict[str, Row]]:
     """(intake, rows of normalize, oracle record of each trajectory by its session's id or member)."""
-    intake, found = normalized_folder(tmp_path / "raw", tmp_path / "data")
-    check_accounting(found, intake.entries.rows())
+    intake, result = normalized_folder(tmp_path / "raw", tmp_path / "data")
+    check_accounting(result, intake.entries.rows())
     outcomes = {}
     for shard in intake.entries:
         tables = normalize(intake.read(SourceFile, shard), empty(RunManifestRow).lazy(), NormalizeRules.load())
         made = dict(zip(normalize.writes, tables, strict=True))[SourceOutcome].collect().to_dicts()
         outcomes |= {row["oracle"]["native_session_basename"]: row["oracle"] for row in made}
-    return intake, found, outcomes
+    return intake, result, outcomes
 
 
-def fates(found: Any) -> dict[str, tuple[str, str | None]]:
-    return {row["member"]: (row["disposition"], row["reason"]) for row in found.files if row["member"]}
+def fates(normalized: Any) -> dict[str, tuple[str, str | None]]:
+    return {row["member"]: (row["disposition"], row["reason"]) for row in normalized.files if row["member"]}
 
 
-def check_pointers(tmp_path: Path, intake: Intake, found: Any) -> int:
+def check_pointers(tmp_path: Path, intake: Intake, normalized: Any) -> int:
     """Each raw record of each step is the JSON text at its place: in the file where the session is bytes of it, else in
     the value of its row. The number of records."""
     entries = {(entry.path, entry.member): entry for some in intake.entries.values() for entry in some}
     records = 0
-    for trajectory in found.trajectories:
+    for trajectory in normalized.trajectories:
         path, member = trajectory["source_file"], trajectory["source_member"]
         entry = entries[path, member]
         content = bytes(entry_content(tmp_path / "raw", path, member, entry.base_offset, entry.length))
-        whole = (tmp_path / "raw" / path).read_bytes()
-        for step in found.steps_of(trajectory):
+        complete_content = (tmp_path / "raw" / path).read_bytes()
+        for step in normalized.steps_of(trajectory):
             for raw in step["raw"]:
                 text = content[raw["offset"] : raw["offset"] + raw["length"]]
                 assert isinstance(json.loads(text), dict)
                 if entry.length is not None and not path.endswith(".gz"):
                     at = raw["offset"] + trajectory["source_base_offset"]
-                    assert whole[at : at + raw["length"]] == text
-                    assert whole[:at].count(b"\n") + 1 == raw["line"] + trajectory["source_base_line"] - 1
+                    assert complete_content[at : at + raw["length"]] == text
+                    assert complete_content[:at].count(b"\n") + 1 == raw["line"] + trajectory["source_base_line"] - 1
                 records += 1
     return records
 
 
 def test_a_row_is_a_session_with_its_task_model_and_outcome(tmp_path: Path) -> None:
     jsonl(tmp_path / "raw/claws/train.jsonl", [trace_row(1, 1.0, run="2"), trace_row(2, -1.0), trace_row(3, 0.25)])
-    intake, found, outcomes = read(tmp_path)
-    assert {row["source_model"] for row in found.trajectories} == {"vendor_model-b"}
-    assert {row["source_format"] for row in found.trajectories} == {"atif"}
-    first = next(row for row in found.trajectories if row["session_id"] == "u-1")
+    intake, result, outcomes = read(tmp_path)
+    assert {row["source_model"] for row in result.trajectories} == {"vendor_model-b"}
+    assert {row["source_format"] for row in result.trajectories} == {"atif"}
+    first = next(row for row in result.trajectories if row["session_id"] == "u-1")
     assert (first["task_id"], first["subset"], first["attempt"]) == ("t1", "email", 2)
     assert (first["source_member"], first["models"], first["num_steps"]) == ("line1", ["vendor/model-b"], 2)
-    said = {name: (one["success"], one["score"], one["flags"]) for name, one in outcomes.items()}
-    assert said == {
+    by_name = {name: (outcome["success"], outcome["score"], outcome["flags"]) for name, outcome in outcomes.items()}
+    assert by_name == {
         "u-1": (True, 1.0, []),
         "u-2": (False, -1.0, ["negative_score"]),
         "u-3": (False, 0.25, ["partial_reward"]),
@@ -85,7 +85,7 @@ def test_a_row_is_a_session_with_its_task_model_and_outcome(tmp_path: Path) -> N
     assert outcomes["u-1"]["evaluator"]["name"] == "train"
     assert outcomes["u-1"]["evaluator"]["mode"] == "score"
     assert outcomes["u-1"]["evaluator"]["source_path"] == "train.jsonl#line1"
-    assert check_pointers(tmp_path, intake, found) == 6
+    assert check_pointers(tmp_path, intake, result) == 6
 
 
 @pytest.mark.parametrize("packed", [False, True], ids=["plain", "gzip"])
@@ -94,18 +94,18 @@ def test_a_document_in_a_row_is_read_whether_object_or_text(tmp_path: Path, as_t
     held = [document(number) for number in (1, 2)]
     path = jsonl(
         tmp_path / "raw/m/rows.jsonl",
-        [{"task_id": f"t{n}", "trajectory": json.dumps(one) if as_text else one} for n, one in enumerate(held)],
+        [{"task_id": f"t{n}", "trajectory": json.dumps(entry) if as_text else entry} for n, entry in enumerate(held)],
     )
     if packed:
         path.with_name("rows.jsonl.gz").write_bytes(gzip.compress(path.read_bytes()))
         path.unlink()
-    intake, found, outcomes = read(tmp_path)
+    intake, result, outcomes = read(tmp_path)
     members = {f"line{number}{'.trajectory' if as_text else ''}" for number in (1, 2)}
-    assert {row["source_member"] for row in found.trajectories} == members
-    assert {row["session_id"] for row in found.trajectories} == {"s-1", "s-2"}
-    assert {row["source_model"] for row in found.trajectories} == {"m"}
+    assert {row["source_member"] for row in result.trajectories} == members
+    assert {row["session_id"] for row in result.trajectories} == {"s-1", "s-2"}
+    assert {row["source_model"] for row in result.trajectories} == {"m"}
     assert outcomes == {}
-    assert check_pointers(tmp_path, intake, found) == 4
+    assert check_pointers(tmp_path, intake, result) == 4
 
 
 @pytest.mark.parametrize("size", [1, 100])
@@ -114,17 +114,17 @@ def test_rows_of_parquet_are_read_from_their_groups(tmp_path: Path, size: int) -
     parquet(tmp_path / "raw/claws/a.parquet", rows, row_group_size=size)
     texts = [{"document": json.dumps(document(number)), "passed": number == 7} for number in (7, 8)]
     parquet(tmp_path / "raw/claws/b.parquet", texts, row_group_size=size, compression="zstd")
-    intake, found, outcomes = read(tmp_path)
-    assert {row["source_member"] for row in found.trajectories} == {
+    intake, result, outcomes = read(tmp_path)
+    assert {row["source_member"] for row in result.trajectories} == {
         *(f"row{number}.traces" for number in range(1, 6)),
         *("row1.document", "row2.document"),
     }
-    assert {name: one["success"] for name, one in outcomes.items()} == {
+    assert {name: outcome["success"] for name, outcome in outcomes.items()} == {
         **{f"u-{number}": number % 2 == 1 for number in range(1, 6)},
         "s-7": True,
         "s-8": False,
     }
-    assert check_pointers(tmp_path, intake, found) == 14
+    assert check_pointers(tmp_path, intake, result) == 14
 
 
 def test_fields_that_a_struct_of_parquet_invents_are_left_out(tmp_path: Path) -> None:
@@ -132,8 +132,8 @@ def test_fields_that_a_struct_of_parquet_invents_are_left_out(tmp_path: Path) ->
     other = steps(2)
     other[1]["tool_calls"][0]["arguments"] = {"path": "x.txt"}
     parquet(tmp_path / "raw/m/a.parquet", [trace_row(1, 1.0), trace_row(2, 1.0, traces=other)])
-    _, found, _ = read(tmp_path)
-    arguments = {step["arguments"] for step in found.steps if step["arguments"]}
+    _, result, _ = read(tmp_path)
+    arguments = {step["arguments"] for step in result.steps if step["arguments"]}
     assert arguments == {'{"command":"ls 1"}', '{"path":"x.txt"}'}
 
 
@@ -141,12 +141,12 @@ def test_a_list_of_messages_with_a_status_is_a_session(tmp_path: Path) -> None:
     words = ("success", "failed", "error", "completed", "odd word", None)
     rows = [{"messages": messages(number), "status": word, "id": f"m{number}"} for number, word in enumerate(words)]
     jsonl(tmp_path / "raw/chat/run.jsonl", rows)
-    one = tmp_path / "raw/chat/one.json"
-    one.write_text(json.dumps({"task_id": "single", "status": "Success", "messages": messages(9)}, indent=2))
-    intake, found, outcomes = read(tmp_path)
-    assert {row["source_format"] for row in found.trajectories} == {"message_list"}
-    said = {name: (record["status"], record["success"]) for name, record in outcomes.items()}
-    assert said == {
+    text = tmp_path / "raw/chat/one.json"
+    text.write_text(json.dumps({"task_id": "single", "status": "Success", "messages": messages(9)}, indent=2))
+    intake, result, outcomes = read(tmp_path)
+    assert {row["source_format"] for row in result.trajectories} == {"message_list"}
+    by_name = {name: (record["status"], record["success"]) for name, record in outcomes.items()}
+    assert by_name == {
         "m0": ("scored", True),
         "m1": ("scored", False),
         "m2": ("infra_error", None),
@@ -155,25 +155,25 @@ def test_a_list_of_messages_with_a_status_is_a_session(tmp_path: Path) -> None:
         "m5": ("not_scored", None),
         "line1": ("scored", True),
     }
-    warned = {row["member"]: [warning["name"] for warning in row["warnings"]] for row in found.files}
+    warned = {row["member"]: [warning["name"] for warning in row["warnings"]] for row in result.files}
     assert warned["line5"] == ["unknown_status"]
     assert warned["line6"] == ["missing_score"]
     assert outcomes["m4"]["error_message"] == "status odd word"
-    first = next(row for row in found.trajectories if row["session_id"] == "m0")
-    call, reply = found.steps_of(first)
+    first = next(row for row in result.trajectories if row["session_id"] == "m0")
+    call, reply = result.steps_of(first)
     assert (call["tool_name_raw"], call["arguments"]) == ("exec", '{"command": "wc -l 0.txt"}')
     assert (call["reflection_text"], reply["action_text"]) == ("0 0.txt", "It has 0 lines.")
-    assert [turn["text"] for turn in found.turns if turn["trajectory_id"] == first["trajectory_id"]] == [
+    assert [turn["text"] for turn in result.turns if turn["trajectory_id"] == first["trajectory_id"]] == [
         "Count the lines of 0.txt."
     ]
-    assert check_pointers(tmp_path, intake, found) == 21
+    assert check_pointers(tmp_path, intake, result) == 21
 
 
 def test_messages_without_a_column_for_an_outcome_are_not_taken_for_a_session(tmp_path: Path) -> None:
     """Such files lie about: requests to an endpoint, data for fine-tuning."""
     jsonl(tmp_path / "raw/m/requests.jsonl", [{"model": "x", "messages": messages(1)}])
-    _, found, _ = read(tmp_path)
-    assert found.trajectories == []
+    _, result, _ = read(tmp_path)
+    assert result.trajectories == []
 
 
 def test_what_is_wrong_with_a_row_costs_that_row_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -196,8 +196,8 @@ def test_what_is_wrong_with_a_row_costs_that_row_alone(tmp_path: Path, monkeypat
         '{"trajectory": "{\\"schema_version\\": \\"ATIF',
     ]
     jsonl(tmp_path / "raw/m/rows.jsonl", rows)
-    _, found, outcomes = read(tmp_path)
-    assert fates(found) == {
+    _, result, outcomes = read(tmp_path)
+    assert fates(result) == {
         "line1": ("quarantined", "not_json"),
         "line2.trajectory": ("trajectory", None),
         "line3": ("quarantined", "not_a_session"),
@@ -211,14 +211,16 @@ def test_what_is_wrong_with_a_row_costs_that_row_alone(tmp_path: Path, monkeypat
         "line11.trajectory": ("trajectory", None),
         "line12": ("quarantined", "not_json"),
     }
-    told = {row["member"]: (row["line"], row["message"]) for row in found.files if row["disposition"] == "quarantined"}
-    for member, (line, message) in told.items():
+    by_member = {
+        row["member"]: (row["line"], row["message"]) for row in result.files if row["disposition"] == "quarantined"
+    }
+    for member, (line, message) in by_member.items():
         number = int(member.partition(".")[0].removeprefix("line"))
         assert line == number
         assert message.startswith(f"m/rows.jsonl: line {number}")
         assert message.endswith("the other rows are read.")
-    assert "column trajectory" in told["line8.trajectory"][1]
-    doubles = [row for row in found.trajectories if row["session_id"] == "s-1"]
+    assert "column trajectory" in by_member["line8.trajectory"][1]
+    doubles = [row for row in result.trajectories if row["session_id"] == "s-1"]
     assert {row["task_id"] for row in doubles} == {"t", "u"}
     assert set(outcomes) == {"s-1"}
 
@@ -226,17 +228,17 @@ def test_what_is_wrong_with_a_row_costs_that_row_alone(tmp_path: Path, monkeypat
 def test_rows_that_differ_in_their_outcome_alone_are_one_session_in_doubt(tmp_path: Path) -> None:
     row = {"trajectory": document(1), "task_id": "t"}
     jsonl(tmp_path / "raw/m/rows.jsonl", [{**row, "reward": 1.0}, {**row, "reward": 0.0}])
-    _, found, _ = read(tmp_path)
-    assert [kind for kind, _ in fates(found).values()].count("copy") == 1
-    assert "differing_outcomes" in {warning["name"] for row in found.files for warning in row["warnings"]}
+    _, result, _ = read(tmp_path)
+    assert [kind for kind, _ in fates(result).values()].count("copy") == 1
+    assert "differing_outcomes" in {warning["name"] for row in result.files for warning in row["warnings"]}
 
 
 def test_a_damaged_parquet_file_is_named(tmp_path: Path) -> None:
     path = parquet(tmp_path / "raw/m/a.parquet", [trace_row(1, 1.0)])
     path.write_bytes(path.read_bytes()[:-20])
     jsonl(tmp_path / "raw/m/b.jsonl", [trace_row(2, 1.0)])
-    _, found, outcomes = read(tmp_path)
-    bad = next(row for row in found.files if row["path"] == "m/a.parquet")
+    _, result, outcomes = read(tmp_path)
+    bad = next(row for row in result.files if row["path"] == "m/a.parquet")
     assert (bad["disposition"], bad["reason"]) == ("quarantined", "unreadable_file")
     assert bad["message"].endswith("Put the file back whole, or remove it.")
     assert set(outcomes) == {"u-2"}
@@ -244,8 +246,8 @@ def test_a_damaged_parquet_file_is_named(tmp_path: Path) -> None:
 
 def test_a_parquet_file_without_sessions_lies_beside_them(tmp_path: Path) -> None:
     parquet(tmp_path / "raw/m/a.parquet", [{"question": "q", "score": 1.0}])
-    _, found, _ = read(tmp_path)
-    assert [(row["disposition"], row["reason"]) for row in found.files] == [("sidecar", "no_session")]
+    _, result, _ = read(tmp_path)
+    assert [(row["disposition"], row["reason"]) for row in result.files] == [("sidecar", "no_session")]
 
 
 def test_a_very_large_table_is_read(tmp_path: Path) -> None:
@@ -256,10 +258,10 @@ def test_a_very_large_table_is_read(tmp_path: Path) -> None:
     jsonl(tmp_path / "raw/m/texts.jsonl", texts)
     parquet(tmp_path / "raw/m/large.parquet", texts, compression="none")
     assert all(path.stat().st_size > 16 << 20 for path in (tmp_path / "raw/m").iterdir())
-    intake, found, _ = read(tmp_path)
-    assert {row["disposition"] for row in found.files} <= {"trajectory", "copy"}
-    assert len(found.trajectories) == 20
-    assert check_pointers(tmp_path, intake, found) == 40
+    intake, result, _ = read(tmp_path)
+    assert {row["disposition"] for row in result.files} <= {"trajectory", "copy"}
+    assert len(result.trajectories) == 20
+    assert check_pointers(tmp_path, intake, result) == 40
 
 
 def test_an_unchanged_table_is_not_opened_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -275,12 +277,12 @@ def test_an_unchanged_table_is_not_opened_again(tmp_path: Path, monkeypatch: pyt
 def test_subagents_in_a_row_are_sessions_of_their_own(tmp_path: Path) -> None:
     inner = document(5, session_id="inner")
     jsonl(tmp_path / "raw/m/rows.jsonl", [{"trajectory": document(4, subagent_trajectories=[inner]), "model": "x/y"}])
-    intake, found, _ = read(tmp_path)
-    by_id = {row["session_id"]: row for row in found.trajectories}
+    intake, result, _ = read(tmp_path)
+    by_id = {row["session_id"]: row for row in result.trajectories}
     assert by_id["inner"]["source_member"] == "line1.subagent1"
     assert by_id["inner"]["parent_trajectory_id"] == by_id["s-4"]["trajectory_id"]
-    assert {row["source_model"] for row in found.trajectories} == {"x_y"}
-    assert check_pointers(tmp_path, intake, found) == 4
+    assert {row["source_model"] for row in result.trajectories} == {"x_y"}
+    assert check_pointers(tmp_path, intake, result) == 4
 
 
 @pytest.mark.parametrize(
@@ -336,13 +338,13 @@ def test_other_json_is_no_table() -> None:
 
 def test_a_map_of_parquet_is_an_object(tmp_path: Path) -> None:
     kind = pa.struct([("role", pa.string()), ("content", pa.string()), ("extra", pa.map_(pa.string(), pa.string()))])
-    told = [{"role": "user", "content": "go", "extra": [("a", "b")]}, {"role": "assistant", "content": "done"}]
-    table = pa.table({"messages": pa.array([told], pa.list_(kind)), "status": ["success"]})
+    records = [{"role": "user", "content": "go", "extra": [("a", "b")]}, {"role": "assistant", "content": "done"}]
+    table = pa.table({"messages": pa.array([records], pa.list_(kind)), "status": ["success"]})
     path = tmp_path / "raw/m/a.parquet"
     path.parent.mkdir(parents=True)
     pa.parquet.write_table(table, path)
-    _, found, _ = read(tmp_path)
-    assert [row["num_steps"] for row in found.trajectories] == [1]
+    _, result, _ = read(tmp_path)
+    assert [row["num_steps"] for row in result.trajectories] == [1]
     content = entry_content(tmp_path / "raw", "m/a.parquet", "row1.messages", 0, None)
     assert json.loads(content)[0]["extra"] == {"a": "b"}
 
@@ -375,8 +377,8 @@ def test_doctor_prints_the_command(tmp_path: Path, capsys: pytest.CaptureFixture
 
 def test_the_model_of_a_judge_is_not_the_source_model(tmp_path: Path) -> None:
     jsonl(tmp_path / "raw/m/r.jsonl", [{"traces": steps(1), "passed": True, "judge": {"model": "vendor/judge"}}])
-    _, found, _ = read(tmp_path)
-    assert [(row["source_model"], row["models"]) for row in found.trajectories] == [("m", [])]
+    _, result, _ = read(tmp_path)
+    assert [(row["source_model"], row["models"]) for row in result.trajectories] == [("m", [])]
 
 
 @pytest.mark.parametrize("indent", [None, 2])
@@ -390,15 +392,15 @@ def test_a_json_list_of_rows_is_a_table(tmp_path: Path, indent: int | None) -> N
     path = tmp_path / "raw/m/results.json"
     path.parent.mkdir(parents=True)
     path.write_text(json.dumps(rows, indent=indent))
-    intake, found, outcomes = read(tmp_path)
+    intake, result, outcomes = read(tmp_path)
     assert {name: record["success"] for name, record in outcomes.items()} == {"a": True, "b": False, "c": False}
-    assert fates(found) == {
+    assert fates(result) == {
         "row1": ("trajectory", None),
         "row2": ("quarantined", "not_a_session"),
         "row3": ("trajectory", None),
         "row4.messages": ("trajectory", None),
     }
-    assert check_pointers(tmp_path, intake, found) == 9
+    assert check_pointers(tmp_path, intake, result) == 9
 
 
 def test_a_list_that_is_cut_off_is_no_table(tmp_path: Path) -> None:
@@ -409,5 +411,5 @@ def test_a_list_that_is_cut_off_is_no_table(tmp_path: Path) -> None:
 def test_subagents_in_text_are_named(tmp_path: Path) -> None:
     row = {"trajectory": json.dumps(document(4, subagent_trajectories=[document(5)])), "reward": 1}
     jsonl(tmp_path / "raw/m/rows.jsonl", [row])
-    _, found, _ = read(tmp_path)
-    assert [warning["name"] for row in found.files for warning in row["warnings"]] == ["subagents_not_read"]
+    _, result, _ = read(tmp_path)
+    assert [warning["name"] for row in result.files for warning in row["warnings"]] == ["subagents_not_read"]

@@ -187,7 +187,7 @@ CATEGORIES = [
 ]
 
 
-@pytest.mark.parametrize(("command", "category"), CATEGORIES, ids=[one[:40] for one, _ in CATEGORIES])
+@pytest.mark.parametrize(("command", "category"), CATEGORIES, ids=[category[:40] for category, _ in CATEGORIES])
 def test_category(command: str, category: str) -> None:
     assert SHELL.meaning(command).category == category
 
@@ -225,14 +225,14 @@ ELSEWHERE = [
 
 @pytest.mark.parametrize("command", [*LOOKED_THROUGH, *ELSEWHERE])
 def test_what_runs_a_command_is_looked_through(command: str) -> None:
-    found = SHELL.meaning(command)
-    assert (found.rule, found.targets, found.external) == ("shell.remove_create", ("a",), command in ELSEWHERE)
+    meaning = SHELL.meaning(command)
+    assert (meaning.rule, meaning.targets, meaning.external) == ("shell.remove_create", ("a",), command in ELSEWHERE)
 
 
 @pytest.mark.parametrize("command", ["su", "su - bob", "runuser x", "ionice -p 123", "docker run --rm image rm a"])
 def test_nothing_is_seen_behind_what_runs_no_command_that_is_written_there(command: str) -> None:
-    found = SHELL.meaning(command)
-    assert (found.category, found.targets) == ("code_execution", ())
+    meaning = SHELL.meaning(command)
+    assert (meaning.category, meaning.targets) == ("code_execution", ())
 
 
 @pytest.mark.parametrize(
@@ -248,8 +248,8 @@ def test_nothing_is_seen_behind_what_runs_no_command_that_is_written_there(comma
     ],
 )
 def test_known_programs_are_told_from_unknown_ones(command: str, rule: str) -> None:
-    found = SHELL.meaning(command)
-    assert (found.category, found.rule) == ("code_execution", rule)
+    meaning = SHELL.meaning(command)
+    assert (meaning.category, meaning.rule) == ("code_execution", rule)
 
 
 TARGETS = [
@@ -354,7 +354,7 @@ TARGETS = [
 ]
 
 
-@pytest.mark.parametrize(("command", "targets"), TARGETS, ids=[one[:40] for one, _ in TARGETS])
+@pytest.mark.parametrize(("command", "targets"), TARGETS, ids=[target[:40] for target, _ in TARGETS])
 def test_targets(command: str, targets: tuple[str, ...]) -> None:
     assert SHELL.meaning(command).targets == targets
 
@@ -529,7 +529,7 @@ def test_every_value_has_a_rule_that_exists() -> None:
     rules = SHELL.rules
     known = {rule.id for rule in rules.commands} | {rule.id for rule in rules.sql}
     known |= {value for name, value in rules.model_dump().items() if name.endswith("_rule")}
-    known |= {value for one in rules.interpreters for value in (one.id, one.write_rule)}
+    known |= {value for interpreter in rules.interpreters for value in (interpreter.id, interpreter.write_rule)}
     for command, _ in CATEGORIES:
         meaning = SHELL.meaning(command)
         assert meaning.rule in known
@@ -547,12 +547,12 @@ def test_command_rule_ids_are_unique() -> None:
 
 
 def test_quotes_are_removed_and_expansions_kept() -> None:
-    found = parse_shell("""echo "a $x" 'b c' d\\ e $'f' "g"h""").simples
-    assert found[0].words == ("echo", "a $x", "b c", "d e", "f", "gh")
+    simples = parse_shell("""echo "a $x" 'b c' d\\ e $'f' "g"h""").simples
+    assert simples[0].words == ("echo", "a $x", "b c", "d e", "f", "gh")
 
 
 def test_what_ends_a_text_is_no_command_of_it() -> None:
-    assert not [one for one in parse_shell("cat 'b <<E\n cat 'b &&").simples if one.words == ("E",)]
+    assert not [simple for simple in parse_shell("cat 'b <<E\n cat 'b &&").simples if simple.words == ("E",)]
 
 
 def test_deep_nesting_does_not_raise() -> None:

@@ -103,8 +103,8 @@ SECOND = [
 
 @pytest.mark.parametrize(("command", "category", "targets"), FED + AWK + SECOND)
 def test_what_is_inside(command: str, category: str, targets: tuple[str, ...]) -> None:
-    found = SHELL.meaning(command)
-    assert (found.category, found.targets) == (category, targets)
+    meaning = SHELL.meaning(command)
+    assert (meaning.category, meaning.targets) == (category, targets)
 
 
 UNKNOWN = [
@@ -131,11 +131,11 @@ KNOWN = [
 @pytest.mark.parametrize("command", UNKNOWN)
 def test_a_shell_that_runs_what_nobody_knows_says_so(command: str) -> None:
     """It is a program that is run; no side effect is taken for granted, and none of its words is."""
-    found = SHELL.meaning(command)
-    last = found.parts[-1]
+    meaning = SHELL.meaning(command)
+    last = meaning.parts[-1]
     assert (last.rule, last.category, last.effect, last.targets) == ("shell.fed_unknown", "code_execution", False, ())
     assert "sh" in last.command
-    assert not found.effect
+    assert not meaning.effect
 
 
 @pytest.mark.parametrize("command", KNOWN)

@@ -61,13 +61,13 @@ CONSTRUCTIONS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("command", "parts", "category"), [one[1:] for one in CONSTRUCTIONS],
-                         ids=[one[0] for one in CONSTRUCTIONS])  # fmt: skip
+@pytest.mark.parametrize(("command", "parts", "category"), [construction[1:] for construction in CONSTRUCTIONS],
+                         ids=[construction[0] for construction in CONSTRUCTIONS])  # fmt: skip
 def test_construction(command: str, parts: list[str], category: str) -> None:
-    found = SHELL.meaning(command)
-    assert [f"{part.category} {part.command}" for part in found.parts] == parts
-    assert found.category == category
-    assert all(part.rule for part in found.parts)
+    meaning = SHELL.meaning(command)
+    assert [f"{part.category} {part.command}" for part in meaning.parts] == parts
+    assert meaning.category == category
+    assert all(part.rule for part in meaning.parts)
 
 
 BY_WORDS, BROKEN, RECOVERED = "shell.powershell_by_words", "shell.broken_by_words", "shell.broken_recovered"
@@ -92,12 +92,12 @@ NOT_SHELL = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("text", "rule", "category", "targets"), NOT_SHELL, ids=[one[0][:30] for one in NOT_SHELL])
+@pytest.mark.parametrize(("text", "rule", "category", "targets"), NOT_SHELL, ids=[entry[0][:30] for entry in NOT_SHELL])
 def test_what_the_grammar_cannot_read(text: str, rule: str, category: str, targets: tuple[str, ...]) -> None:
-    found = SHELL.meaning(text)
-    assert (found.parts[0].category, found.parts[0].rule, found.parts[0].command) == (NOTHING, rule, "")
-    assert found.category == category
-    assert set(targets) <= set(found.targets)
+    meaning = SHELL.meaning(text)
+    assert (meaning.parts[0].category, meaning.parts[0].rule, meaning.parts[0].command) == (NOTHING, rule, "")
+    assert meaning.category == category
+    assert set(targets) <= set(meaning.targets)
 
 
 def test_a_tool_that_takes_powershell_needs_no_sign_of_it() -> None:
@@ -115,6 +115,6 @@ def test_shell_text_that_only_looks_like_powershell(text: str) -> None:
 
 
 def test_a_long_part_is_cut_and_the_rules_see_all_of_it() -> None:
-    found = SHELL.meaning(f"cp {'a' * 5000} b")
-    assert len(found.parts[0].command) == SHELL.rules.shown_length
-    assert found.targets == ("b",)
+    meaning = SHELL.meaning(f"cp {'a' * 5000} b")
+    assert len(meaning.parts[0].command) == SHELL.rules.shown_length
+    assert meaning.targets == ("b",)

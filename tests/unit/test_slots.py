@@ -24,10 +24,10 @@ def test_slots_are_halved_once_for_a_round_and_opened_again_by_answers() -> None
         for _ in range(4):
             await slots.__aexit__()
             await asyncio.sleep(0)
-        assert slots.in_use == 4 and not any(one.done() for one in waiting), "let in though slots were closed"
+        assert slots.in_use == 4 and not any(entry.done() for entry in waiting), "let in though slots were closed"
         await slots.__aexit__()
         await asyncio.sleep(0)
-        assert [one.done() for one in waiting] == [True, False, False]
+        assert [entry.done() for entry in waiting] == [True, False, False]
         waiting[1].cancel()
         for _ in range(5):
             slots.record_success()
@@ -51,11 +51,11 @@ def test_answers_that_wait_for_their_commit_keep_others_from_being_sent() -> Non
         for _ in range(2):
             await slots.__aexit__()
         await asyncio.sleep(0)
-        assert [one.done() for one in waiting] == [True, False, False], "more unacknowledged than 4 and 1 beside"
+        assert [item.done() for item in waiting] == [True, False, False], "more unacknowledged than 4 and 1 beside"
         slots.acknowledge()
         await asyncio.sleep(0)
-        assert [one.done() for one in waiting] == [True, True, False]
-        for one in waiting:
-            one.cancel()
+        assert [item.done() for item in waiting] == [True, True, False]
+        for entry in waiting:
+            entry.cancel()
 
     asyncio.run(run())

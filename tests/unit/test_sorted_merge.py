@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from openclawbench.tables import sorted_merge
-from openclawbench.tables.sorted_merge import ORDER, merged, write_sorted
+from openclawbench.tables.sorted_merge import ORDER, merge_sorted, write_sorted
 
 
 @given(st.lists(st.lists(st.text(max_size=3), max_size=9), min_size=1, max_size=9))
@@ -24,7 +24,7 @@ def test_any_division_into_files_gives_the_sorted_rows(
             files.append(folder / f"{number}.parquet")
             rows = {ORDER: words, "place": [f"{number}.{at}" for at in range(len(words))]}
             write_sorted(pl.DataFrame(rows, {ORDER: pl.String, "place": pl.String}), files[-1])
-        tables = list(merged(files, folder))
+        tables = list(merge_sorted(files, folder))
     assert all(table.height for table in tables)
     rows = [row for table in tables for row in table.rows()]
     wanted = [(word, f"{number}.{at}") for number, words in enumerate(parts) for at, word in enumerate(words)]
@@ -45,6 +45,6 @@ def test_no_more_than_a_few_files_are_open_at_a_time(tmp_path: Path, monkeypatch
         return at_once(some)
 
     monkeypatch.setattr(sorted_merge, "merged_at_once", counted)
-    rows = pl.concat(merged(files, tmp_path))[ORDER].to_list()
+    rows = pl.concat(merge_sorted(files, tmp_path))[ORDER].to_list()
     assert rows == sorted(rows) and len(rows) == 2 * len(files)
     assert taken == [sorted_merge.FAN_IN, sorted_merge.FAN_IN, 1, 3]

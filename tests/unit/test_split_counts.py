@@ -34,9 +34,9 @@ def with_share(share: float) -> ReleaseRules:
 
 def test_every_side_is_counted() -> None:
     assigned, _ = corpus(50, {1, 2, 3}, 0.2)
-    found = {(row["cut"], row["side"]): row for row in count_splits(assigned)}
-    assert sum(found["default_cut", side]["records"] for side in ("train", "test")) == 50
-    assert sum(found["default_cut", side]["anomalous"] for side in ("train", "test")) == 3
+    rows = {(row["cut"], row["side"]): row for row in count_splits(assigned)}
+    assert sum(rows["default_cut", side]["records"] for side in ("train", "test")) == 50
+    assert sum(rows["default_cut", side]["anomalous"] for side in ("train", "test")) == 3
 
 
 def test_what_needs_review_is_not_counted_as_an_anomaly() -> None:
@@ -57,14 +57,14 @@ def test_a_test_side_without_an_anomaly_is_told_with_the_share_that_puts_one_the
     digests = sorted(range(60), key=lambda number: uniform_hash("default_cut", f"task {number}"))
     anomalous = {*digests[:10], digests[-20]}  # low hashes are train for good; one is in the upper third
     assigned, places = corpus(60, anomalous, 0.1)
-    said = split_cautions(assigned, places, with_share(0.1))
-    assert said[0].startswith("no decided anomaly is on the test side of default_cut")
-    advice = next(one for one in said if one.startswith("test_share is 0.1; "))
+    cautions = split_cautions(assigned, places, with_share(0.1))
+    assert cautions[0].startswith("no decided anomaly is on the test side of default_cut")
+    advice = next(caution for caution in cautions if caution.startswith("test_share is 0.1; "))
     share = float(advice.split("; ")[1].split(" puts 1 of 11")[0])
     after, _ = corpus(60, anomalous, share)
     (test,) = [row for row in count_splits(after) if (row["cut"], row["side"]) == ("default_cut", "test")]
     assert test["anomalous"] == 1
-    former, later = (set(one.filter(default_cut="test").collect()["trajectory_id"]) for one in (assigned, after))
+    former, later = (set(entry.filter(default_cut="test").collect()["trajectory_id"]) for entry in (assigned, after))
     assert former < later
 
 
@@ -76,4 +76,4 @@ def test_enough_anomalies_on_every_side_are_no_news() -> None:
 def test_where_no_share_helps_that_is_said() -> None:
     lowest = min(range(40), key=lambda number: uniform_hash("default_cut", f"task {number}"))
     assigned, places = corpus(40, {lowest}, 0.1)
-    assert any("no test_share up to 0.5 helps" in one for one in split_cautions(assigned, places, with_share(0.1)))
+    assert any("no test_share up to 0.5 helps" in text for text in split_cautions(assigned, places, with_share(0.1)))

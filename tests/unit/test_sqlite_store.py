@@ -49,7 +49,7 @@ def live(path: Path) -> sqlite3.Connection:
 
 def sessions_in(path: Path) -> list[str]:
     """Ids of the sessions of a store."""
-    return [one.session_id for one in read_store(path) if isinstance(one, StoredSession)]
+    return [entry.session_id for entry in read_store(path) if isinstance(entry, StoredSession)]
 
 
 def test_a_store_is_copied_once_for_all_its_sessions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -63,9 +63,9 @@ def test_a_store_is_copied_once_for_all_its_sessions(tmp_path: Path, monkeypatch
         copyfile(source, target)
 
     monkeypatch.setattr(shutil, "copyfile", counted)
-    intake, found = normalized_folder(tmp_path / "raw", tmp_path / "data")
+    intake, result = normalized_folder(tmp_path / "raw", tmp_path / "data")
     assert len(intake.entries) > 1, "its sessions are in several shards"
-    assert len(found.trajectories) > 30
+    assert len(result.trajectories) > 30
     assert copies == [tmp_path / "raw" / "m" / STORE.name]
 
 
@@ -73,10 +73,10 @@ def test_a_live_store_is_read_without_a_lock_and_with_its_log(tmp_path: Path) ->
     path = tmp_path / "openclaw-agent.sqlite"
     with closing(live(path)) as agent:
         agent.execute("BEGIN EXCLUSIVE")
-        before = sorted((one.name, one.stat().st_size, one.stat().st_mtime_ns) for one in tmp_path.iterdir())
+        before = sorted((entry.name, entry.stat().st_size, entry.stat().st_mtime_ns) for entry in tmp_path.iterdir())
         assert sessions_in(path) == ["live"]
         assert member_content(path, "live").decode() == EVENT + "\n"
-        after = sorted((one.name, one.stat().st_size, one.stat().st_mtime_ns) for one in tmp_path.iterdir())
+        after = sorted((entry.name, entry.stat().st_size, entry.stat().st_mtime_ns) for entry in tmp_path.iterdir())
         assert after == before
         agent.execute("COMMIT")
         agent.execute("INSERT INTO transcript_events VALUES ('next', 0, ?, NULL)", (EVENT,))
@@ -106,8 +106,8 @@ def test_what_a_store_says_of_a_run_is_kept_beside_an_export(tmp_path: Path, nam
         (raw / model).mkdir(parents=True)
         shutil.copy(STORE, raw / model)
     shutil.copy(EXPORT, raw / "both" / name)
-    _, found = normalized_folder(raw, tmp_path / "data")
-    of = {(row["source_model"], row["session_id"]): row for row in found.trajectories}
+    _, result = normalized_folder(raw, tmp_path / "data")
+    of = {(row["source_model"], row["session_id"]): row for row in result.trajectories}
     alone, both = of["alone", "subagent-spawn"], of["both", "subagent-spawn"]
     assert alone["context"]["session_key"]
     assert both["context"] == alone["context"]
@@ -131,29 +131,29 @@ def test_what_a_live_agent_commits_later_is_read_by_the_next_run(tmp_path: Path)
     (tmp_path / "raw" / "m").mkdir(parents=True)
     data, path = DataFolder(tmp_path / "data"), tmp_path / "raw" / "m" / FILE_NAME
 
-    def said() -> list[str]:
+    def spoken_texts() -> list[str]:
         intake = take_in(data, tmp_path / "raw", None, save=True)
-        found = Normalized()
+        normalized = Normalized()
         for shard in sorted(intake.entries):
-            found.add(normalize(intake.read(SourceFile, shard), intake.read(RunManifestRow, shard), RULES))
-        check_accounting(found, sum(len(entries) for entries in intake.entries.values()))
-        assert {row["disposition"] for row in found.files} <= {"trajectory", "sidecar"}
-        return sorted(step["action_text"] for step in found.steps)
+            normalized.add(normalize(intake.read(SourceFile, shard), intake.read(RunManifestRow, shard), RULES))
+        check_accounting(normalized, sum(len(entries) for entries in intake.entries.values()))
+        assert {row["disposition"] for row in normalized.files} <= {"trajectory", "sidecar"}
+        return sorted(step["action_text"] for step in normalized.steps)
 
     with closing(live(path)) as agent:
         agent.execute("PRAGMA wal_autocheckpoint=0")
         agent.execute("INSERT INTO transcript_events VALUES (?, ?, ?, ?)", reply("live", 1, "one"))
         before = path.stat().st_mtime_ns
-        assert said() == ["one"]
+        assert spoken_texts() == ["one"]
         agent.execute("INSERT INTO transcript_events VALUES (?, ?, ?, ?)", reply("live", 2, "two"))
-        assert said() == ["one", "two"]
+        assert spoken_texts() == ["one", "two"]
         header = row_of("next", 0, type="session", version=4, id="next")
         agent.execute("INSERT INTO transcript_events VALUES (?, ?, ?, ?)", header)
         agent.execute("INSERT INTO transcript_events VALUES (?, ?, ?, ?)", reply("next", 1, "three"))
-        assert said() == ["one", "three", "two"]
+        assert spoken_texts() == ["one", "three", "two"]
         assert path.stat().st_mtime_ns == before, "all of it was in the log"
         agent.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        assert said() == ["one", "three", "two"]
+        assert spoken_texts() == ["one", "three", "two"]
 
 
 def test_an_unchanged_store_is_not_copied_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -173,8 +173,8 @@ def test_what_a_log_is_of_is_said_and_a_session_file_of_such_a_name_is_read(tmp_
     (folder / "s.jsonl").write_text(EVENT + "\n")
     (folder / "s.jsonl-wal").write_text(EVENT.replace('"live"', '"other"') + "\n")
     with closing(live(folder / FILE_NAME)):
-        _, found = normalized_folder(tmp_path / "raw", tmp_path / "data")
-    of = {row["path"]: row for row in found.files if row["member"] is None}
+        _, result = normalized_folder(tmp_path / "raw", tmp_path / "data")
+    of = {row["path"]: row for row in result.files if row["member"] is None}
     for suffix in ("-wal", "-shm"):
         log = of[f"m/{FILE_NAME}{suffix}"]
         assert (log["disposition"], log["reason"], log["records_in"]) == ("sidecar", "store_log", 1)
@@ -208,11 +208,11 @@ def files_of(tmp_path: Path, *statements: str | tuple[str, tuple[object, ...]]) 
     """What became of the only file of a folder, a store made by these statements."""
     (tmp_path / "raw" / "m").mkdir(parents=True)
     with closing(sqlite3.connect(tmp_path / "raw" / "m" / FILE_NAME, isolation_level=None)) as store:
-        for one in statements:
-            store.execute(*((one,) if isinstance(one, str) else one))
-    intake, found = normalized_folder(tmp_path / "raw", tmp_path / "data")
-    check_accounting(found, sum(len(entries) for entries in intake.entries.values()))
-    return found.files
+        for statement in statements:
+            store.execute(*((statement,) if isinstance(statement, str) else statement))
+    intake, result = normalized_folder(tmp_path / "raw", tmp_path / "data")
+    check_accounting(result, sum(len(entries) for entries in intake.entries.values()))
+    return result.files
 
 
 def test_a_store_without_records_and_the_sessions_that_it_lists_are_told(tmp_path: Path) -> None:
@@ -247,7 +247,7 @@ def test_a_session_whose_first_row_is_lost_is_named_with_the_reason(tmp_path: Pa
 
 
 @pytest.mark.parametrize(
-    ("statements", "found"),
+    ("statements", "layout"),
     [
         (["CREATE TABLE cookies (host TEXT)"], "found the tables cookies. "),
         ([], "found no table at all. "),
@@ -262,13 +262,13 @@ def test_a_session_whose_first_row_is_lost_is_named_with_the_reason(tmp_path: Pa
     ],
 )
 def test_another_layout_is_told_with_what_was_expected_and_found(
-    tmp_path: Path, statements: list[str], found: str
+    tmp_path: Path, statements: list[str], layout: str
 ) -> None:
     (row,) = files_of(tmp_path, *statements, "PRAGMA user_version=1")
     assert (row["disposition"], row["reason"]) == ("quarantined", "unknown_store")
     message = str(row["message"])
     assert "expected a table `transcript_events` with the columns session_id, seq, event_json, event_zstd" in message
-    assert "OpenClaw 2026.8 and 2026.9" in message and found in message
+    assert "OpenClaw 2026.8 and 2026.9" in message and layout in message
     assert "backup" not in message and "readable" not in message
 
 
@@ -286,7 +286,7 @@ def test_what_a_view_says_of_sessions_is_not_read(tmp_path: Path) -> None:
     with closing(live(path)) as store:
         store.execute(f"CREATE VIEW session_nodes (session_key, entry_json) {ENDLESS}")
         store.execute(f"CREATE VIEW session_windows (session_id, a) {ENDLESS}")
-        assert [type(one) for one in read_store(path)] == [StoredSession]
+        assert [type(entry) for entry in read_store(path)] == [StoredSession]
 
 
 LOCKS = ("generation-lock", "generation-writer", "reindex-lock")
@@ -303,13 +303,13 @@ def test_what_the_program_leaves_beside_its_store_is_known_and_counted(tmp_path:
     (folder / f"{FILE_NAME}.reindex-lock.sqlite-journal").write_bytes(b"")
     (folder / "empty.sqlite.generation-lock.sqlite").write_bytes(b"")
     (folder / f"half.sqlite.{LEFT}").write_bytes(sqlite_store.MAGIC + b"cut off")
-    intake, found = normalized_folder(tmp_path / "raw", tmp_path / "data")
-    check_accounting(found, sum(len(entries) for entries in intake.entries.values()))
-    assert [row["path"] for row in found.files if row["disposition"] == "quarantined"] == []
-    reasons = {row["path"].removeprefix(f"m/agents/main/agent/{FILE_NAME}."): row["reason"] for row in found.files}
+    intake, result = normalized_folder(tmp_path / "raw", tmp_path / "data")
+    check_accounting(result, sum(len(entries) for entries in intake.entries.values()))
+    assert [row["path"] for row in result.files if row["disposition"] == "quarantined"] == []
+    reasons = {row["path"].removeprefix(f"m/agents/main/agent/{FILE_NAME}."): row["reason"] for row in result.files}
     assert {reasons[f"{lock}.sqlite"] for lock in LOCKS} == {"store_lock"}
     assert reasons[LEFT] == reasons[f"m/agents/main/agent/half.sqlite.{LEFT}"] == "store_rewritten"
-    assert len(found.trajectories) > 30
+    assert len(result.trajectories) > 30
 
 
 def test_a_store_of_such_a_name_is_read_and_any_other_database_is_still_told(tmp_path: Path) -> None:
@@ -318,11 +318,11 @@ def test_a_store_of_such_a_name_is_read_and_any_other_database_is_still_told(tmp
     with closing(live(folder / f"{FILE_NAME}.{LEFT}")):
         with closing(sqlite3.connect(folder / "agent-history.sqlite", isolation_level=None)) as other:
             other.execute("CREATE TABLE lease (holder TEXT)")
-        _, found = normalized_folder(tmp_path / "raw", tmp_path / "data")
-    fates = {(row["path"], row["disposition"], row["reason"]) for row in found.files if "-" not in row["path"][-4:]}
+        _, result = normalized_folder(tmp_path / "raw", tmp_path / "data")
+    fates = {(row["path"], row["disposition"], row["reason"]) for row in result.files if "-" not in row["path"][-4:]}
     assert ("m/agent-history.sqlite", "quarantined", "unknown_store") in fates
     assert not [
         row
-        for row in found.files
+        for row in result.files
         if row["reason"] == "store_rewritten" and row["member"] is None and row["path"].endswith(LEFT)
     ]

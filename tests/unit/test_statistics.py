@@ -83,7 +83,9 @@ def corpus(
     human: pl.DataFrame | None = None,
 ) -> Corpus:
     """A corpus of these rows, everything else blank; the first `labels` accepted ones stand on the test side."""
-    own = pl.DataFrame([dict.fromkeys(PoolRow.model_fields) | one for one in pool or []], schema=dict(schema(PoolRow)))
+    own = pl.DataFrame(
+        [dict.fromkeys(PoolRow.model_fields) | member for member in pool or []], schema=dict(schema(PoolRow))
+    )
     return counted(pl.DataFrame([BLANK | row for row in rows], schema=KINDS), own, labels, human)
 
 
@@ -128,7 +130,7 @@ def paper() -> Corpus:
     )
     pool = [
         {"source_model": name, "slice_label": slice_label}
-        for number, name in enumerate(one for one, (_, count) in T4.items() for _ in range(count))
+        for number, name in enumerate(key for key, (_, count) in T4.items() for _ in range(count))
         for slice_label in [("pass_low_risk", "pass_medium_risk", "pass_high_risk")[number % 3]]
     ]
     return counted(records, corpus([], pool).pool)
@@ -181,7 +183,7 @@ def summary(some: Corpus) -> dict[str, Any]:
 
 def contradicting(some: Corpus) -> list[str]:
     data = json.loads(as_json(made(some)[0].data()))
-    return [str(one) for one in contradictions(identities(data["sections"], summary(some)))]
+    return [str(contradiction) for contradiction in contradictions(identities(data["sections"], summary(some)))]
 
 
 def test_each_statistic_is_described_and_named_as_it_is_declared() -> None:
@@ -226,25 +228,27 @@ def test_a_share_of_nothing_is_compared_with_nothing() -> None:
 
 def test_the_papers_counts_give_the_papers_percentages() -> None:
     some = paper()
-    report, found = made(some)
-    facts = found["gap"].facts | found["slices"].facts
+    report, result = made(some)
+    facts = result["gap"].facts | result["slices"].facts
     assert (facts["passing_trajectories"], facts["passing_anomalous"]) == (31_135, 2_904)
     assert (facts["pass_high_risk_trajectories"], facts["pass_high_risk_anomalous"]) == (1_904, 1_765)
-    percent = {name: round(100 * one, 2) for name, one in facts.items() if name.endswith("share") and one is not None}
+    percent = {
+        name: round(100 * fact, 2) for name, fact in facts.items() if name.endswith("share") and fact is not None
+    }
     assert percent["passing_anomalous_share"] == 9.33
     assert percent["pass_high_risk_anomalous_share"] == 92.70
     assert percent["passing_that_are_high_risk_share"] == 6.12
     assert percent["high_risk_that_are_passing_share"] == 96.75
     assert percent["passing_low_share"] < 9.33 < percent["passing_high_share"] < percent["passing_low_share"] + 0.7
     for name, table in {"slices": T14, "quality_tiers": T31}.items():
-        rows = by(found[name])
-        assert {one: (rows[one]["trajectories"], round(100 * rows[one]["share"], 2)) for one in table} == table
-    models = by(found["source_models"])
+        rows = by(result[name])
+        assert {entry: (rows[entry]["trajectories"], round(100 * rows[entry]["share"], 2)) for entry in table} == table
+    models = by(result["source_models"])
     assert {name: (models[name]["trajectories"], models[name]["calibration"]) for name in T4} == T4
-    assert [(row["count"], round(100 * row["share"], 2)) for row in found["calibration_pool"].rows] == [
+    assert [(row["count"], round(100 * row["share"], 2)) for row in result["calibration_pool"].rows] == [
         (100, 33.33), (100, 33.33), (100, 33.33), (300, 100.0),
     ]  # fmt: skip
-    assert by(found["partitions"])["corpus"]["size"] == 31_264
+    assert by(result["partitions"])["corpus"]["size"] == 31_264
     assert contradicting(some) == []
     StatisticsFile.model_validate(report.data())
 
@@ -253,9 +257,9 @@ def test_failures_of_which_no_pass_can_be_known_are_told_and_in_no_share() -> No
     failed = {"oracle_outcome": "fail", "risk_bucket": "high", "slice_label": "fail_high_risk"}
     passed = {"risk_bucket": "high", "slice_label": "pass_high_risk"}
     some = corpus([passed, failed, failed | {"failures_only": True}, {}])
-    found = made(some)[1]["slices"]
-    assert found.facts["high_risk_that_are_passing_share"] == 0.5
-    assert (by(found)["fail_high_risk"]["failures_only"], by(found)["total"]["failures_only"]) == (1, 1)
+    slices = made(some)[1]["slices"]
+    assert slices.facts["high_risk_that_are_passing_share"] == 0.5
+    assert (by(slices)["fail_high_risk"]["failures_only"], by(slices)["total"]["failures_only"]) == (1, 1)
     assert contradicting(some) == []
 
 
@@ -264,8 +268,8 @@ def test_figures_that_do_not_fit_are_named() -> None:
     sections, figures = made(some)[0].data()["sections"], summary(some)
     assert contradictions(identities(sections, figures)) == []
     figures["outcome_process_gap"]["passing_measured_anomalous"] = 2
-    (found,) = contradictions(identities(sections, figures))
-    assert str(found).startswith("gap, passing, anomalous: gap and dataset_summary.json give the same")
+    (result,) = contradictions(identities(sections, figures))
+    assert str(result).startswith("gap, passing, anomalous: gap and dataset_summary.json give the same")
 
 
 def test_an_interval_is_the_one_that_is_named() -> None:
@@ -328,8 +332,8 @@ def test_modes_of_collecting_stand_beside_the_whole_where_one_is_known() -> None
     assert contradicting(some) == []
     data = json.loads(as_json(made(some)[0].data()))
     next(row for row in data["sections"]["gap"]["rows"] if row["scope"] == "mode")["trajectories"] += 1
-    wrong = [str(one) for one in contradictions(identities(data["sections"], summary(some)))]
-    assert any("gap, trajectories by mode" in one for one in wrong)
+    wrong = [str(contradiction) for contradiction in contradictions(identities(data["sections"], summary(some)))]
+    assert any("gap, trajectories by mode" in entry for entry in wrong)
 
 
 def test_a_corpus_without_modes_has_no_rows_of_them() -> None:
@@ -363,14 +367,14 @@ def test_labels_of_the_rules_judge_are_beside_the_gap_and_not_in_it() -> None:
 
 def test_a_corpus_of_the_rules_judge_alone_has_no_gap_and_says_so() -> None:
     some = corpus([ANOMALOUS | RULES_LABEL, RULES_LABEL])
-    report, found = made(some)
-    row = by(found["gap"])["all"]
+    report, result = made(some)
+    row = by(result["gap"])["all"]
     assert (row["anomalous_share"], row["accepted_share"], row["baseline_share"]) == (None, None, 0.5)
-    assert "this release measures no gap" in found["gap"].about
-    assert found["subtypes"].facts["label_status"] == "baseline"
-    assert by(found["subtypes"])[SUBTYPE]["trajectories"] == 1
-    assert "No record of this release is accepted" in found["subtypes"].about
-    assert "accepted anomalous" not in " ".join(found["subtypes"].columns.values())
+    assert "this release measures no gap" in result["gap"].about
+    assert result["subtypes"].facts["label_status"] == "baseline"
+    assert by(result["subtypes"])[SUBTYPE]["trajectories"] == 1
+    assert "No record of this release is accepted" in result["subtypes"].about
+    assert "accepted anomalous" not in " ".join(result["subtypes"].columns.values())
     assert contradicting(some) == []
     StatisticsFile.model_validate_json(as_json(report.data()))
 
@@ -386,12 +390,12 @@ BARE = {
 @pytest.mark.parametrize("rows", BARE.values(), ids=BARE)
 def test_what_is_not_there_has_no_share_and_still_a_page(rows: list[dict[str, Any]]) -> None:
     some = corpus(rows)
-    report, found = made(some)
+    report, result = made(some)
     StatisticsFile.model_validate_json(as_json(report.data()))
     assert not re.search(r"\bnan\b", text(report, RULES).decode(), re.IGNORECASE)
     assert contradicting(some) == []
     if not some.records.filter(pl.col("oracle_outcome") == "pass").height:
-        assert {row["anomalous_share"] for row in found["gap"].rows} == {None}
+        assert {row["anomalous_share"] for row in result["gap"].rows} == {None}
 
 
 @pytest.mark.slow
@@ -404,14 +408,14 @@ def test_what_is_not_there_is_drawn_without_a_warning(rows: list[dict[str, Any]]
 
 @pytest.mark.slow
 def test_the_rules_judge_is_named_on_the_page_and_on_every_picture() -> None:
-    for judge, said in (("rules", True), ("openai", False)):
+    for judge, stated in (("rules", True), ("openai", False)):
         tier = {"quality_tier": "baseline_accepted"} if judge == "rules" else {}
-        report, found = made(corpus([ANOMALOUS | {"judge": judge} | tier]))
+        report, result = made(corpus([ANOMALOUS | {"judge": judge} | tier]))
         page = text(report, RULES).decode()
-        assert (RULES_NOTICE in page) == said
-        drawn = [section.plot() for section in found.values() if section.plot]
+        assert (RULES_NOTICE in page) == stated
+        drawn = [section.plot() for section in result.values() if section.plot]
         assert len(drawn) == len(PICTURES)
-        assert {(one.get_suptitle() == RULES_STAMP) for one in drawn} == {said}
+        assert {(entry.get_suptitle() == RULES_STAMP) for entry in drawn} == {stated}
 
 
 @pytest.mark.slow
@@ -441,25 +445,25 @@ def test_a_picture_is_the_same_whatever_else_is_drawn() -> None:
 def test_onsets_by_step_and_by_part() -> None:
     rows = [ANOMALOUS | {"earliest_recoverable_onset": step, "num_steps": 40} for step in (1, 6, 7, 30, 31, 40)]
     rows.append(ANOMALOUS | {"earliest_recoverable_onset": 1, "num_steps": 1})
-    _, found = made(corpus(rows))
-    steps = {row["steps"]: row["trajectories"] for row in found["onset_steps"].rows if row["trajectories"]}
+    _, result = made(corpus(rows))
+    steps = {row["steps"]: row["trajectories"] for row in result["onset_steps"].rows if row["trajectories"]}
     assert steps == {"1": 2, "6–7": 2, "21–30": 1, "31 or later": 2}
-    assert [row["trajectories"] for row in found["onset_parts"].rows] == [4, 0, 1, 2]
-    assert found["onset_parts"].facts == {"of_one_step": 1}
-    row = by(found["onsets"])["earliest_recoverable_onset"]
+    assert [row["trajectories"] for row in result["onset_parts"].rows] == [4, 0, 1, 2]
+    assert result["onset_parts"].facts == {"of_one_step": 1}
+    row = by(result["onsets"])["earliest_recoverable_onset"]
     assert [row[name] for name in ("known", "first", "median", "ninth_decile", "last")] == [7, 1, 7, 40, 40]
 
 
 @given(st.lists(st.integers(1, 60), min_size=1, max_size=40), st.integers(0, 10))
 def test_a_rank_is_the_smallest_value_with_so_many_at_or_below(values: list[int], part: int) -> None:
-    found = rank(sorted(Counter(values).items()), part, 10)
-    enough = [one for one in sorted(values) if sum(other <= one for other in values) * 10 >= part * len(values)]
-    assert found == enough[0]
+    number = rank(sorted(Counter(values).items()), part, 10)
+    enough = [value for value in sorted(values) if sum(other <= value for other in values) * 10 >= part * len(values)]
+    assert number == enough[0]
 
 
 def test_support_on_the_test_side_is_counted_by_subtype() -> None:
-    _, found = made(corpus([ANOMALOUS] * 3 + [{}], labels=2))
-    row = by(found["subtypes"])[SUBTYPE]
+    _, result = made(corpus([ANOMALOUS] * 3 + [{}], labels=2))
+    row = by(result["subtypes"])[SUBTYPE]
     assert (row["trajectories"], row["default_cut_test"], row["paper_cut_test"]) == (3, 2, 0)
 
 

@@ -26,12 +26,12 @@ DIFFERENT = {
 
 def ran_by() -> dict[str, list[str]]:
     """Scripts that several of the releases ran."""
-    found = defaultdict(list)
+    result = defaultdict(list)
     for release in RELEASES:
         for path in sorted((SAMPLES / release).glob("*.jsonl")):
             if not path.name.endswith(".trajectory.jsonl"):
-                found[path.stem].append(release)
-    return {script: releases for script, releases in found.items() if len(releases) > 1}
+                result[path.stem].append(release)
+    return {script: releases for script, releases in result.items() if len(releases) > 1}
 
 
 OTHER_CALLS = {
@@ -52,16 +52,16 @@ def calls() -> dict[tuple[str, str], list[dict[str, Any]]]:
     """(script, release) -> tool calls of the sample: each step with its descriptor. Each release is a model here."""
     ran = [(script, release) for script, releases in ran_by().items() for release in releases]
     samples = [SAMPLES / release / f"{script}.jsonl" for script, release in ran]
-    rows = [raw_row([one.read_bytes()], f"m/{one.name}", source_model=one.parent.name) for one in samples]
-    found: dict[tuple[str, str], list[dict[str, Any]]] = {one: [] for one in ran}
+    rows = [raw_row([sample.read_bytes()], f"m/{sample.name}", source_model=sample.parent.name) for sample in samples]
+    actual_rows: dict[tuple[str, str], list[dict[str, Any]]] = {entry: [] for entry in ran}
     steps = normalized_rows(rows).steps
-    descriptors = {key(one): one for one in described(*steps)}
+    descriptors = {key(row): row for row in described(*steps)}
     assert len(descriptors) == len(steps)
     for step in steps:
         if step["action_kind"] == "tool_call":
             script = step["trajectory_id"].rsplit(".", 1)[0]
-            found[script, step["source_model"]].append(step | descriptors[key(step)])
-    return found
+            actual_rows[script, step["source_model"]].append(step | descriptors[key(step)])
+    return actual_rows
 
 
 def test_same_behaviour_same_status(calls: dict[tuple[str, str], list[dict[str, Any]]]) -> None:
@@ -70,15 +70,15 @@ def test_same_behaviour_same_status(calls: dict[tuple[str, str], list[dict[str, 
         runs = [calls[script, release] for release in releases]
         assert len({len(run) for run in runs}) == 1, script
         for place, same in enumerate(zip(*runs, strict=True), start=1):
-            statuses = [one["tool_status"] for one in same]
+            statuses = [entry["tool_status"] for entry in same]
             if (script, place) in DIFFERENT:
                 assert len(set(statuses)) > 1, (script, place, "is no exception any more")
                 continue
             assert len(set(statuses)) == 1, (script, place, statuses)
             for column in ("event_type", "side_effect", "auto_flags"):
-                assert all(one[column] == same[0][column] for one in same), (script, place, column)
+                assert all(entry[column] == same[0][column] for entry in same), (script, place, column)
             compared += 1
-            reported.add((statuses[0], frozenset(one["result_is_error"] for one in same)))
+            reported.add((statuses[0], frozenset(entry["result_is_error"] for entry in same)))
     assert compared >= 40
     # The comparison would prove little where isError agreed anyway: these failures are reported as none somewhere.
     for status in ("not_found", "error", "timeout", "denied", "unavailable", "aborted"):
@@ -86,7 +86,7 @@ def test_same_behaviour_same_status(calls: dict[tuple[str, str], list[dict[str, 
 
 
 def test_bad_arguments_by_release(calls: dict[tuple[str, str], list[dict[str, Any]]]) -> None:
-    by_release = {release: [one["tool_status"] for one in calls["bad-args", release]] for release in RELEASES}
+    by_release = {release: [entry["tool_status"] for entry in calls["bad-args", release]] for release in RELEASES}
     assert by_release["2026.2.1"] == by_release["2026.4.15"][: len(by_release["2026.2.1"])]
     assert by_release["2026.4.15"] == by_release["2026.6.11"]
     assert set(by_release["2026.6.11"]) == {"ok", "error", "not_found"}

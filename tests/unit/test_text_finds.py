@@ -79,8 +79,8 @@ def test_each_kind_is_found_as_a_whole_wherever_it_stands(kind: str) -> None:
 
 def test_every_kind_of_the_rules_is_tested() -> None:
     """Here, or in a form whose outcome is told (test_privacy_forms.py)."""
-    told = {hit.kind for form in EVERY for hit in PRIVACY_FINDER.hits(filled(form))}
-    assert {rule.kind for rule in RULES.rule} == told | set(SECRETS)
+    actual_kinds = {hit.kind for form in EVERY for hit in PRIVACY_FINDER.hits(filled(form))}
+    assert {rule.kind for rule in RULES.rule} == actual_kinds | set(SECRETS)
 
 
 @pytest.mark.parametrize("kind", SECRETS)
@@ -179,11 +179,11 @@ def test_half_a_character_in_a_text_does_not_end_the_search() -> None:
 def test_long_lines_are_searched_few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     texts = [json.dumps(line(f"{number} {SECRETS['email']}")) for number in range(7)]
     table = pl.DataFrame({"line": texts, "file": "f", "number": range(7)})
-    whole, heights = [*finds_of(table, PRIVACY_FINDER)], list[int]()
+    complete, heights = [*finds_of(table, PRIVACY_FINDER)], list[int]()
     search = PRIVACY_FINDER.worth_a_look
     monkeypatch.setattr(scan, "BYTES_AT_ONCE", 3 * len(texts[0]))
     monkeypatch.setattr(PRIVACY_FINDER, "worth_a_look", lambda lines: heights.append(len(lines)) or search(lines))
-    assert [*finds_of(table, PRIVACY_FINDER)] == whole
-    assert [find.line for find in whole] == [*range(7)]
+    assert [*finds_of(table, PRIVACY_FINDER)] == complete
+    assert [find.line for find in complete] == [*range(7)]
     assert heights == [3, 3, 1]
     assert [*finds_of(table.clear(), PRIVACY_FINDER)] == []

@@ -75,8 +75,8 @@ NAMES = [
 
 @pytest.mark.parametrize(("name", "event_type", "effect"), NAMES)
 def test_what_a_name_says(name: str, event_type: str, effect: bool) -> None:
-    found = apart(call(name, {"x": "y"}, "done"))[0]
-    assert (found["event_type"], found["side_effect"]) == (event_type, effect), found["event_rule"]
+    step = apart(call(name, {"x": "y"}, "done"))[0]
+    assert (step["event_type"], step["side_effect"]) == (event_type, effect), step["event_rule"]
 
 
 @pytest.mark.parametrize(
@@ -84,8 +84,8 @@ def test_what_a_name_says(name: str, event_type: str, effect: bool) -> None:
     [("update", "external_write", True), ("config.get", "read", False), ("list_orders", "inspect", False)],
 )
 def test_the_verb_of_an_action_goes_before_that_of_a_name(action: str, event_type: str, effect: bool) -> None:
-    found = apart(call("order_desk", {"action": action}, "done"))[0]
-    assert (found["event_type"], found["side_effect"]) == (event_type, effect)
+    step = apart(call("order_desk", {"action": action}, "done"))[0]
+    assert (step["event_type"], step["side_effect"]) == (event_type, effect)
 
 
 @pytest.mark.parametrize(

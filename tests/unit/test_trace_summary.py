@@ -32,40 +32,44 @@ def agent(*blocks: Row, stop: str = "stop", usd: float = 0.001, **more: Any) -> 
     } | more
 
 
-def text(said: str) -> Row:
-    return {"type": "text", "text": said}
+def text(words: str) -> Row:
+    return {"type": "text", "text": words}
 
 
 def tool(number: int, name: str = "exec", **arguments: Any) -> Row:
     return {"type": "toolCall", "id": f"c{number}", "name": name, "arguments": arguments or {"command": "ls"}}
 
 
-def came(number: int, said: str, error: bool = False, **details: Any) -> Row:
+def came(number: int, words: str, error: bool = False, **details: Any) -> Row:
     more = {"details": details} if details else {}
-    return {"role": "toolResult", "toolCallId": f"c{number}", "content": [text(said)], "isError": error} | more
+    return {"role": "toolResult", "toolCallId": f"c{number}", "content": [text(words)], "isError": error} | more
 
 
 def session(*messages: Row) -> bytes:
     lines = [{"type": "session", "version": 3, "id": "s", "timestamp": "2026-03-01T10:00:00.000Z"}]
     lines += [
-        {"type": "message", "id": str(n), "parentId": str(n - 1) if n else None, "message": one}
-        for n, one in enumerate(messages)
+        {"type": "message", "id": str(n), "parentId": str(n - 1) if n else None, "message": entry}
+        for n, entry in enumerate(messages)
     ]
     return b"".join(json.dumps(line).encode() + b"\n" for line in lines)
 
 
 def summarized(content: bytes, path: str = "m/s.jsonl") -> Row:
     """The trace summary of one file."""
-    found = normalized_rows([raw_row(content, path) | {"content": [content], "sha256": "0"}])
-    steps = from_records(found.steps, Step).lazy()
-    tables = (from_records(found.trajectories, Trajectory).lazy(), steps, from_records(found.turns, UserTurn).lazy())
+    normalized = normalized_rows([raw_row(content, path) | {"content": [content], "sha256": "0"}])
+    steps = from_records(normalized.steps, Step).lazy()
+    tables = (
+        from_records(normalized.trajectories, Trajectory).lazy(),
+        steps,
+        from_records(normalized.turns, UserTurn).lazy(),
+    )
     frame = summary(*tables, describe(steps, RULES, SHELL, FLAGS, LANGUAGES), TraceRules.load())
     row: Row = frame.collect().to_dicts()[0]["trace_summary"]
     return row
 
 
-def picked(found: Row, *names: str) -> tuple[Any, ...]:
-    return tuple(found[name] for name in names)
+def picked(summary_row: Row, *names: str) -> tuple[Any, ...]:
+    return tuple(summary_row[name] for name in names)
 
 
 ERRORS = ("tool_errors", "calls_without_result", "first_error", "first_error_step")
@@ -75,22 +79,22 @@ CLASS = ("end", "behaviour", "behaviour_rule")
 @pytest.mark.parametrize("repaired", [False, True])
 def test_a_call_without_a_result_is_no_error_and_ends_the_run(repaired: bool) -> None:
     lines = [user(), agent(tool(1), stop="toolUse"), *([came(1, SYNTHETIC, True)] if repaired else [])]
-    found = summarized(session(*lines))
-    assert picked(found, *ERRORS) == (0, 1, None, None)
-    assert picked(found, *CLASS) == ("dangling_call", "aborted", "call_without_end")
-    found = summarized(session(*lines, user("go on"), agent(text("I could not find it"))))
-    assert picked(found, *ERRORS) == (0, 1, None, None)
-    assert picked(found, *CLASS) == ("completed", "completed", "otherwise")
+    row = summarized(session(*lines))
+    assert picked(row, *ERRORS) == (0, 1, None, None)
+    assert picked(row, *CLASS) == ("dangling_call", "aborted", "call_without_end")
+    row = summarized(session(*lines, user("go on"), agent(text("I could not find it"))))
+    assert picked(row, *ERRORS) == (0, 1, None, None)
+    assert picked(row, *CLASS) == ("completed", "completed", "otherwise")
 
 
 def test_the_first_error_is_text_of_the_session() -> None:
     lines = [user(), agent(tool(1), tool(2), stop="toolUse"), came(1, "", True), came(2, "no such file", True)]
-    found = summarized(session(*lines, agent(text("Done."))))
-    assert picked(found, *ERRORS) == (2, 0, None, 1)
+    row = summarized(session(*lines, agent(text("Done."))))
+    assert picked(row, *ERRORS) == (2, 0, None, 1)
     lines = [user(), agent(tool(1), stop="toolUse"), came(1, "running", status="running", sessionId="tidal-sloop")]
     notice = "System: [2026-03-11 02:10:20 EDT] Exec failed (tidal-sl, code 2) :: no disk"
-    found = summarized(session(*lines, agent(text("It runs.")), user(notice), agent(text("It failed."))))
-    assert picked(found, *ERRORS) == (1, 0, notice, 1)
+    row = summarized(session(*lines, agent(text("It runs.")), user(notice), agent(text("It failed."))))
+    assert picked(row, *ERRORS) == (1, 0, notice, 1)
 
 
 @pytest.mark.parametrize(
@@ -124,15 +128,15 @@ def test_a_session_of_nothing_but_a_question_is_empty() -> None:
 
 def test_an_error_of_the_provider_counts_where_something_was_done_before_it() -> None:
     lines = [user(), agent(tool(1), stop="error", errorMessage="terminated"), came(1, "a")]
-    found = summarized(session(*lines, agent(text("Done."))))
-    assert picked(found, "provider_errors", "first_error", "tool_errors") == (1, "terminated", 0)
+    row = summarized(session(*lines, agent(text("Done."))))
+    assert picked(row, "provider_errors", "first_error", "tool_errors") == (1, "terminated", 0)
 
 
-def polls(status: str, said: str, arguments: Row, count: int = 6) -> list[Row]:
-    found = []
+def polls(status: str, words: str, arguments: Row, count: int = 6) -> list[Row]:
+    actual = []
     for number in range(count):
-        found += [agent(tool(number, **arguments), stop="toolUse"), came(number, said, status=status)]
-    return found
+        actual += [agent(tool(number, **arguments), stop="toolUse"), came(number, words, status=status)]
+    return actual
 
 
 def test_to_wait_for_a_command_is_no_loop() -> None:

@@ -52,13 +52,13 @@ def test_figures_that_cannot_be_are_counted_and_not_in_any_sum() -> None:
 def test_sums_are_of_what_is_said() -> None:
     summaries: list[dict[str, Any]] = [FULL, FULL, PLAIN]
     rows = [
-        {"source_model": "m", "trajectory_id": str(number), "behaviour": "completed", "trace_summary": one}
-        for number, one in enumerate(summaries)
+        {"source_model": "m", "trajectory_id": str(number), "behaviour": "completed", "trace_summary": summary}
+        for number, summary in enumerate(summaries)
     ]
-    found = {row["what"]: row for row in add_up(from_records(rows, TraceSummaryRow).lazy())}
-    assert found["tool_calls"] == {"what": "tool_calls", "total": 6, "trajectories": 3}
-    assert found["total_tokens"] == {"what": "total_tokens", "total": 84, "trajectories": 2}
-    assert (found["cost_usd"]["total"], found["wall_time_s"]["total"]) == (0.025, 24.6912)
+    actual_rows = {row["what"]: row for row in add_up(from_records(rows, TraceSummaryRow).lazy())}
+    assert actual_rows["tool_calls"] == {"what": "tool_calls", "total": 6, "trajectories": 3}
+    assert actual_rows["total_tokens"] == {"what": "total_tokens", "total": 84, "trajectories": 2}
+    assert (actual_rows["cost_usd"]["total"], actual_rows["wall_time_s"]["total"]) == (0.025, 24.6912)
     nothing = add_up(from_records([rows[2]], TraceSummaryRow).lazy())
     assert {row["what"]: row["total"] for row in nothing}["cost_usd"] is None
     assert format_total({"total": 31264000.5})["total"] == "31264000.5"

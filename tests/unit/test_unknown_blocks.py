@@ -15,13 +15,13 @@ HEADER: Row = {"type": "session", "id": "s", "timestamp": "2026-01-01T00:00:00.0
 
 def session_of(*messages: Row) -> ParsedSession:
     """A session of these messages."""
-    records = [HEADER, *({"type": "message", "message": one} for one in messages)]
-    session = read(b"".join(json.dumps(one).encode() + b"\n" for one in records)).session
+    records = [HEADER, *({"type": "message", "message": message} for message in messages)]
+    session = read(b"".join(json.dumps(record).encode() + b"\n" for record in records)).session
     assert session is not None
     return session
 
 
-def said(*blocks: Any, stop: str = "stop") -> Row:
+def assistant_line(*blocks: Any, stop: str = "stop") -> Row:
     return {"role": "assistant", "content": list(blocks), "stopReason": stop}
 
 
@@ -46,7 +46,7 @@ def test_what_is_read_is_not() -> None:
 def test_names_are_bounded_in_length_and_number() -> None:
     limits = RULES.counted_names
     kinds = [f"{number:03d}" + "x" * 1000 for number in range(limits.names + 5)]
-    session = session_of(said(*({"type": kind} for kind in kinds)), said({"type": kinds[0]}))
+    session = session_of(assistant_line(*({"type": kind} for kind in kinds)), assistant_line({"type": kinds[0]}))
     assert set(session.unknown_blocks) == {
         *(kind[: limits.characters] for kind in kinds[: limits.names]),
         limits.others,
@@ -57,18 +57,18 @@ def test_names_are_bounded_in_length_and_number() -> None:
 
 @pytest.mark.parametrize("stop", ["error", "aborted"])
 def test_a_message_that_failed_is_noise_as_any_other(stop: str) -> None:
-    session = session_of(said({"type": "hologram"}, stop=stop))
+    session = session_of(assistant_line({"type": "hologram"}, stop=stop))
     assert session.record_counts["runner:no_step"] == 1
     assert session.run["empty_replies"] == 0
 
 
 def test_a_known_block_with_a_field_of_another_kind_is_still_refused() -> None:
-    one = (
+    content = (
         json.dumps(HEADER).encode()
         + b"\n"
-        + json.dumps({"type": "message", "message": said({"type": "text", "text": 7})}).encode()
+        + json.dumps({"type": "message", "message": assistant_line({"type": "text", "text": 7})}).encode()
     )
-    assert read(one + b"\n").reason == "unexpected_shape"
+    assert read(content + b"\n").reason == "unexpected_shape"
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_a_result_block(result: Row, feedback: str | None, is_error: bool | None
     call = {"type": "tool_use", "id": "t", "name": "exec", "input": {"command": "ls"}}
     beside = {"type": "text", "text": "beside"}
     block = {"type": "tool_result", "tool_use_id": "t"} | result
-    for blocks, told in (([block], feedback), ([block, beside], "\n".join(filter(None, [feedback, "beside"])))):
-        (step,) = session_of(said(call), {"role": "tool", "content": blocks}).steps
+    for blocks, reported in (([block], feedback), ([block, beside], "\n".join(filter(None, [feedback, "beside"])))):
+        (step,) = session_of(assistant_line(call), {"role": "tool", "content": blocks}).steps
         assert (step["action_text"], step["arguments"]) == ('exec {"command": "ls"}', '{"command": "ls"}')
-        assert (step["reflection_text"], step["result_is_error"], step["has_result"]) == (told, is_error, True)
+        assert (step["reflection_text"], step["result_is_error"], step["has_result"]) == (reported, is_error, True)

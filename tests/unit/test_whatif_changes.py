@@ -89,8 +89,8 @@ def others(value: Any, kind: Any) -> list[Any]:
     """Other values of a column, one for each of its fields where it has some."""
     if isinstance(kind, pl.Struct):
         fields = {field.name: field.dtype for field in kind.fields}
-        whole = dict.fromkeys(fields) | value
-        return [whole | {name: other} for name in fields for other in others(whole[name], fields[name])]
+        complete = dict.fromkeys(fields) | value
+        return [complete | {name: other} for name in fields for other in others(complete[name], fields[name])]
     if isinstance(kind, pl.List):
         changed = [[other] for other in others(value[0], kind.inner)]
         return [[], value * 2, *changed, [*value, *changed[-1]]]
@@ -112,11 +112,11 @@ def cases() -> list[Any]:
 
 @pytest.mark.parametrize(("record", "name", "other"), cases())
 def test_no_column_is_forgotten(record: type[Record], name: str, other: Any) -> None:
-    found = changes(tables(), tables(**{record.__name__: {name: other}}))
-    assert found.height >= 1
-    assert set(found["what"]) <= set(ORDER)
-    assert found.filter(pl.col("before").eq_missing(pl.col("after"))).is_empty()
-    assert found["kind"].null_count() == 0
+    frame = changes(tables(), tables(**{record.__name__: {name: other}}))
+    assert frame.height >= 1
+    assert set(frame["what"]) <= set(ORDER)
+    assert frame.filter(pl.col("before").eq_missing(pl.col("after"))).is_empty()
+    assert frame["kind"].null_count() == 0
 
 
 def test_what_is_the_same_is_no_change() -> None:
@@ -131,8 +131,8 @@ def test_every_table_of_these_stages_is_compared_or_said_not_to_be() -> None:
 
 def test_evidence_of_a_flag_that_moves_to_another_place_is_told_with_its_rules() -> None:
     other = FLAG | {"rule_id": "flags.hedge.perhaps", "start": 20, "end": 27}
-    found = changes(tables(), tables(AlignedDescriptor={"flag_evidence": [other]}))
-    assert found.drop("source_model", "trajectory_id").to_dicts() == [
+    frame = changes(tables(), tables(AlignedDescriptor={"flag_evidence": [other]}))
+    assert frame.drop("source_model", "trajectory_id").to_dicts() == [
         {
             "what": "evidence of flag hedge",
             "step_id": 1,
@@ -146,13 +146,15 @@ def test_evidence_of_a_flag_that_moves_to_another_place_is_told_with_its_rules()
 
 
 def test_a_tool_that_is_aligned_otherwise_is_told() -> None:
-    found = changes(tables(), tables(AlignedDescriptor={"alignment_case": "kept", "alignment_rule": None}))
-    assert dict(found.select("what", "kind").iter_rows())["alignment_case"] == "exact → kept"
+    frame = changes(tables(), tables(AlignedDescriptor={"alignment_case": "kept", "alignment_rule": None}))
+    assert dict(frame.select("what", "kind").iter_rows())["alignment_case"] == "exact → kept"
 
 
 def test_another_order_of_the_same_flags_is_told() -> None:
     orders = (["hedge", "uncertainty"], ["uncertainty", "hedge"])
     rows = (ROWS[AlignedDescriptor] | KEY | {"auto_flags": order} for order in orders)
-    (row,) = changes(*({AlignedDescriptor: from_records([one], AlignedDescriptor).lazy()} for one in rows)).to_dicts()
+    (row,) = changes(
+        *({AlignedDescriptor: from_records([record], AlignedDescriptor).lazy()} for record in rows)
+    ).to_dicts()
     assert (row["what"], row["step_id"], row["kind"]) == ("order of flags", 1, "another order")
     assert (row["before"], row["after"]) == ("hedge; uncertainty", "uncertainty; hedge")

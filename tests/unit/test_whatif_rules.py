@@ -25,8 +25,8 @@ def test_a_file_is_known_by_its_name_by_a_key_or_by_its_keys(name: str, tmp_path
         copy(name, tmp_path / "x"),
     ]
     for path in ways:
-        ((file, (found, rules)),) = read_own([path], RULES).items()
-        assert (file, found, type(rules)) == (name, path, RULES[name])
+        ((file, (result, rules)),) = read_own([path], RULES).items()
+        assert (file, result, type(rules)) == (name, path, RULES[name])
         assert not differs(rules)
 
 
@@ -56,9 +56,9 @@ def test_a_copy_of_all_rules_may_be_given_where_those_of_other_stages_are_as_in_
 
 
 def test_two_files_for_one_and_an_empty_folder_are_refused(tmp_path: Path) -> None:
-    one, other = copy("risk.toml", tmp_path / "a.toml"), copy("risk.toml", tmp_path / "b.toml")
+    path, other = copy("risk.toml", tmp_path / "a.toml"), copy("risk.toml", tmp_path / "b.toml")
     with pytest.raises(UsageError, match=r"b\.toml: .*a\.toml stands for risk\.toml already"):
-        read_own([one, other], RULES)
+        read_own([path, other], RULES)
     (tmp_path / "empty").mkdir()
     with pytest.raises(UnreadableInput, match=r"empty: holds no \*\.toml file"):
         read_own([tmp_path / "empty"], RULES)

@@ -56,6 +56,6 @@ def described(*steps: dict[str, Any]) -> Tables:
 
 def with_texts(*steps: dict[str, Any]) -> Tables:
     """Aligned descriptors, their steps (with whatever text columns the rows have) and their trajectories."""
-    keys = dict.fromkeys((one["source_model"], one["trajectory_id"]) for one in steps)
-    whole = [{"source_model": model, "trajectory_id": name, "source_file": f"{name}.jsonl"} for model, name in keys]
-    return tables({AlignedDescriptor: list(steps), Step: list(steps), Trajectory: whole})
+    keys = dict.fromkeys((action["source_model"], action["trajectory_id"]) for action in steps)
+    complete = [{"source_model": model, "trajectory_id": name, "source_file": f"{name}.jsonl"} for model, name in keys]
+    return tables({AlignedDescriptor: list(steps), Step: list(steps), Trajectory: complete})

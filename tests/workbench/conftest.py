@@ -113,6 +113,6 @@ def page(page: Page) -> Iterator[Page]:
 
 @pytest.fixture
 def free_port() -> int:
-    with socket.socket() as found:
-        found.bind((LOOPBACK, 0))
-        return int(found.getsockname()[1])
+    with socket.socket() as result:
+        result.bind((LOOPBACK, 0))
+        return int(result.getsockname()[1])

@@ -23,9 +23,9 @@ class Visitor:
 
     @property
     def form_token(self) -> str:
-        found = TOKEN.search(self.get("/q").text)
-        assert found
-        return found[1]
+        match = TOKEN.search(self.get("/q").text)
+        assert match
+        return match[1]
 
     def post(self, path: str, as_json: bool = False, **form: Any) -> httpx.Response:
         headers = {"accept": "application/json"} if as_json else {}

@@ -324,8 +324,10 @@ def check(page: Page, base: str, paths: list[str]) -> None:
 def faults(page: Page) -> list[str]:
     """What axe finds: rule, and the first element."""
     page.add_script_tag(path=AXE)
-    found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
-    return [f"{row['id']}: {row['nodes'][0]['html'][:200]} {row['nodes'][0]['any'][:1]}" for row in found["violations"]]
+    results = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
+    return [
+        f"{row['id']}: {row['nodes'][0]['html'][:200]} {row['nodes'][0]['any'][:1]}" for row in results["violations"]
+    ]
 
 
 def test_hostile_text_runs_nothing(page: Page, tmp_path: Path) -> None:

@@ -32,8 +32,8 @@ TAG = re.compile(r"<[^>]+>")
 
 
 def rows_of(text: str) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = json.loads(text)["rows"]
-    return found
+    rows: list[dict[str, Any]] = json.loads(text)["rows"]
+    return rows
 
 
 def test_the_list_has_every_trajectory(reader: Visitor, demo: Path) -> None:
@@ -108,11 +108,11 @@ def test_a_text_is_found_in_steps_and_user_turns(reader: Visitor, demo: Path, tm
             }
             for visitor in (reader, copy):
                 rows = rows_of(visitor.get("/t.json", params={"q": word, "in": "steps"}).text)
-                found = {
+                hits = {
                     (row["source_model"], row["trajectory_id"]): row["hit"] for row in rows if row["hit"] is not None
                 }
-                assert found == {key: first[key] for key in first.keys() & found.keys()}
-                assert visitor is copy or found.keys() == first.keys()
+                assert hits == {key: first[key] for key in first.keys() & hits.keys()}
+                assert visitor is copy or hits.keys() == first.keys()
     page = reader.get("/t?q=NO+SUCH+FILE&in=steps").text
     assert re.search(r'#s[0-9]+">', page)
     assert rows_of(reader.get("/t.json?q=NO+SUCH+FILE").text) == []
@@ -353,10 +353,10 @@ def test_a_copy_of_a_release_is_read_without_raw_lines(demo: Path, tmp_path: Pat
     data = Path(shutil.copytree(demo, tmp_path / "data"))  # whose labels its person has seen is written there
     release = Path(shutil.copytree(demo / "release", tmp_path / "copy"))
     with in_background(prepare(release)) as address, in_background(prepare(data)) as other:
-        visitor, whole = Served(address, release).visitor(), Served(other, data).visitor()
+        visitor, complete_visitor = Served(address, release).visitor(), Served(other, data).visitor()
         assert "holds no raw lines" in visitor.get("/").text
         key = ("source_model", "trajectory_id", "label", "tier", "subtype", "num_steps", "oracle_outcome")
-        rows, expected = (rows_of(v.get("/t.json").text) for v in (visitor, whole))
+        rows, expected = (rows_of(v.get("/t.json").text) for v in (visitor, complete_visitor))
         assert [[row[name] for name in key] for row in rows] == [[row[name] for name in key] for row in expected]
         text = visitor.get(f"/t/{SESSION}").text
         assert 'id="e1"' in text

@@ -169,7 +169,7 @@ def addresses(visitor: Visitor) -> Iterator[str]:
         path = html.unescape(link)
         yield path
         page = visitor.get(path).text
-        yield from (html.unescape(found) for found in re.findall(r'href="(/(?:raw|why|export)/[^"]+)"', page))
+        yield from (html.unescape(match) for match in re.findall(r'href="(/(?:raw|why|export)/[^"]+)"', page))
     yield from ["/", "/t", "/t?q=%3Cimg", "/t?label=%3Cscript%3E", "/q", "/judges", "/reports/evidence", "/nothing<b>"]
     yield from ["/reports/audit-calibration", "/t/<script>alert(1)</script>", "/reports/coverage", "/reports/agreement"]
 
@@ -185,8 +185,8 @@ def test_hostile_text_makes_no_element(hostile: Path) -> None:
             human_anomaly_label="unresolved",
             audit_comment=HOSTILE,
         )
-        said = sent.json()
-        assert said["saved"] or "undecided" in said["fault"]
+        printed = sent.json()
+        assert printed["saved"] or "undecided" in printed["fault"]
         shown = 0
         for path in [*seen, link, "/reports/audit-calibration"]:
             text = visitor.get(path).text
@@ -212,11 +212,11 @@ def test_a_key_is_masked_or_refused_in_an_export(demo: Path, tmp_path: Path) -> 
     blind = export_page(reader, model, name, blind=True)
     assert "Silver label" not in blind
     assert "error_ignored" not in blind.replace(" ", "_")
-    found = reader.trajectory(model, name)
-    found["steps"][0]["reflection_text"] = "AWS key AKIA" + "IOSFODNN7QWERTYU"
+    result = reader.trajectory(model, name)
+    result["steps"][0]["reflection_text"] = "AWS key AKIA" + "IOSFODNN7QWERTYU"
 
     def planted(*_: str) -> dict[str, Any]:
-        return found
+        return result
 
     reader.trajectory = planted  # type: ignore[method-assign]
     with pytest.raises(ReleaseBlocked, match="aws_access_key"):
@@ -228,12 +228,12 @@ def test_what_a_release_redacts_is_masked_in_an_export(demo: Path, monkeypatch: 
     masking = rules.model_copy(update={"on_key": "redact"})
     monkeypatch.setattr(PrivacyRules, "load", lambda: masking)
     reader = open_reader(demo)
-    found = reader.trajectory(*SESSION.split("/"))
+    result = reader.trajectory(*SESSION.split("/"))
     key = "AKIA" + "IOSFODNN7QWERTYU"
-    found["steps"][0]["reflection_text"] = f"AWS key {key} it said"
+    result["steps"][0]["reflection_text"] = f"AWS key {key} it said"
 
     def planted(*_: str) -> dict[str, Any]:
-        return found
+        return result
 
     monkeypatch.setattr(reader, "trajectory", planted)
     exported = export_page(reader, *SESSION.split("/"))
@@ -291,18 +291,18 @@ def crawl(folder: Path, role: str) -> dict[str, str]:
         waiting = [*READING, f"/raw/{SESSION}?step=1", f"/why/{SESSION}?step=1", f"/export/{SESSION}.html", "/t.json"]
         waiting += [f"/t/{SESSION}.json", "/index.json", "/judges.json", "/reports/audit-calibration"]
         waiting += ["/reports/statistics", "/q.json"]
-        found: dict[str, str] = {}
+        result: dict[str, str] = {}
         while waiting:
             path = waiting.pop()
-            if path in found:
+            if path in result:
                 continue
             text = visitor.get(path).text.replace(token, "TOKEN").replace(str(folder), "FOLDER")
-            found[path] = re.sub(r"127\.0\.0\.1:\d+", "HOST", text)
+            result[path] = re.sub(r"127\.0\.0\.1:\d+", "HOST", text)
             links = re.findall(r'(?:href|action)="(/[^"#]*)"', text)
             waiting += [html.unescape(link) for link in links if not link.startswith("/static")]
             if path.startswith("/q/") and "?" not in path and not path.endswith(".json"):
                 waiting.append(f"{path}.json")
-        return found
+        return result
 
 
 @pytest.mark.parametrize("role", ["reviewer", "adjudicator"])
@@ -323,18 +323,18 @@ def test_the_crawl_would_notice(demo: Path, tmp_path: Path) -> None:
     """The counter-example: an auditor's pages do differ."""
     folders = [Path(shutil.copytree(demo, tmp_path / name / "data")) for name in ("as-it-is", "flipped")]
     flip(folders[1])
-    found = []
+    result = []
     for folder in folders:
         with in_background(prepare(folder)) as address:
             visitor = Served(address, folder).visitor()
-            found.append([visitor.get(path).text for path in ("/t", f"/t/{SESSION}", f"/t/{SESSION}.json")])
-    assert found[0][0] != found[1][0]
-    assert "the opposite" in found[1][1]
-    assert '"auto_flags"' in found[0][2]
-    assert "fail high risk" in found[1][1]
-    assert "candidate: state write" in found[1][1]
-    assert "candidate: state write" not in found[0][1]
-    assert "the opposite" not in found[0][1]
+            result.append([visitor.get(path).text for path in ("/t", f"/t/{SESSION}", f"/t/{SESSION}.json")])
+    assert result[0][0] != result[1][0]
+    assert "the opposite" in result[1][1]
+    assert '"auto_flags"' in result[0][2]
+    assert "fail high risk" in result[1][1]
+    assert "candidate: state write" in result[1][1]
+    assert "candidate: state write" not in result[0][1]
+    assert "the opposite" not in result[0][1]
 
 
 def test_who_has_seen_a_label_cannot_review_it_blind(served: Served, auditor: Visitor) -> None:

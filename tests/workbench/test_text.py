@@ -9,7 +9,7 @@ from markupsafe import Markup
 from openclawbench.base.terminal import safe
 from openclawbench.workbench.site import HERE, TEMPLATES
 from openclawbench.workbench.view.evidence_marks import ABSENT, RESPELLED, VERBATIM, in_text
-from openclawbench.workbench.view.html_text import TextMark, marked, middle, visible
+from openclawbench.workbench.view.html_text import TextMark, mark_text, middle, visible
 from openclawbench.workbench.view.page_model import Block, minimap
 
 TAG = re.compile(r"<[^>]*>")
@@ -28,7 +28,7 @@ def test_control_characters_are_written_out() -> None:
 
 
 def test_markup_is_text() -> None:
-    html = marked("<script>x()</script> {{7*7}} </div><img src=x onerror=y()>")
+    html = mark_text("<script>x()</script> {{7*7}} </div><img src=x onerror=y()>")
     assert "<script" not in html
     assert "<img" not in html
     assert plain(html) == "<script>x()</script> {{7*7}} </div><img src=x onerror=y()>"
@@ -44,7 +44,7 @@ def test_a_template_writes_no_text_as_markup() -> None:
 @given(st.text(max_size=60), st.lists(st.tuples(st.integers(0, 60), st.integers(0, 60)), max_size=4))
 def test_marks_leave_the_text_as_it_is(text: str, places: list[tuple[int, int]]) -> None:
     marks = [TextMark(start, end, number) for number, (start, end) in enumerate(places, 1)]
-    html = marked(text, marks, fold=None)
+    html = mark_text(text, marks, fold=None)
     numbers = re.sub(r"<sup>\d+</sup>", "", html)
     assert plain(Markup(numbers)) == safe(text)
     inside = [mark for mark in marks if mark.start < mark.end <= len(text)]
@@ -54,14 +54,14 @@ def test_marks_leave_the_text_as_it_is(text: str, places: list[tuple[int, int]])
 
 def test_a_long_text_is_folded_behind_its_last_mark() -> None:
     text = "word " * 2000
-    html = marked(text, [TextMark(4000, 4004, 1)], fold=1600)
+    html = mark_text(text, [TextMark(4000, 4004, 1)], fold=1600)
     before, folded = html.split('<details class="more">')
     assert 'id="e1"' in before
     assert "more characters" in folded
 
 
 def test_a_long_run_is_folded_with_its_length() -> None:
-    html = marked("see " + "A" * 5000 + " end", fold=None)
+    html = mark_text("see " + "A" * 5000 + " end", fold=None)
     assert "5,000 characters without a space" in html
     assert plain(middle("x" * 100)) == "x" * 21 + "…" + "x" * 21
 

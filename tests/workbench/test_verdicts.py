@@ -45,8 +45,8 @@ def reviewer(served: Served, sample: str) -> Visitor:
 
 
 def queue(visitor: Visitor, sample: str) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = json.loads(visitor.get(f"/q/{sample}.json").text)["rows"]
-    return found
+    rows: list[dict[str, Any]] = json.loads(visitor.get(f"/q/{sample}.json").text)["rows"]
+    return rows
 
 
 def records(data: Path) -> list[dict[str, Any]]:
@@ -336,9 +336,9 @@ def test_no_acknowledged_verdict_is_lost_by_a_kill(demo: Path, tmp_path: Path) -
                 job.result()
     assert len(acknowledged) > 50
     stored = reviews(DataFolder(data), CALIBRATION)
-    said = [(review.reviewer, review.row, review.audit_comment) for review in stored]
-    assert set(acknowledged) <= set(said)
-    assert len(said) == len(set(said)), "a verdict is there twice"
+    stated = [(review.reviewer, review.row, review.audit_comment) for review in stored]
+    assert set(acknowledged) <= set(stated)
+    assert len(stated) == len(set(stated)), "a verdict is there twice"
 
 
 class KilledAfter:
@@ -392,11 +392,11 @@ def test_a_blind_verdict_is_not_compared_with_the_label(served: Served, reviewer
     """Whether it agrees would say what the label is, and a correction could then follow it."""
     rows = queue(reviewer, sample)
     answers = {"normal", "anomalous"}
-    told = [
+    printeds = [
         reviewer.post(f"/q/{sample}/{rows[0]['row']}", as_json=True, human_anomaly_label=answer).json()
         for answer in sorted(answers)
     ]
-    assert [answer["status"] for answer in told] == [None, None]
+    assert [answer["status"] for answer in printeds] == [None, None]
     assert len({record["agreement_status"] for record in records(served.data)}) == 2, "the records do compare"
 
 

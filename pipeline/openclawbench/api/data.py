@@ -1,5 +1,6 @@
-"""The work tables of a data folder, and one trajectory with everything that is known of it."""
+"""The work tables of a data folder, and a trajectory with everything known about it."""
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -14,7 +15,7 @@ from openclawbench.inspect.explain.explain import explain as explain_trajectory
 from openclawbench.inspect.export.tables import TABLES, read_table
 from openclawbench.inspect.find import Key, find, fresh_rows, has_for, left_out, rows_for
 from openclawbench.inspect.raw_records import raw_records
-from openclawbench.inspect.whatif.whatif import what_if
+from openclawbench.inspect.whatif.whatif import what_if_by_shard
 from openclawbench.records.evidence import AlignedDescriptor
 from openclawbench.records.fulltax import Annotation
 from openclawbench.records.packet import Evidence
@@ -64,7 +65,8 @@ class StepView:
 
 @dataclass(frozen=True)
 class TrajectoryView:
-    """A trajectory with its steps, label and evidence, each read on first use. NotFound if one is not up to date."""
+    """A trajectory with its steps, label and evidence. Each is read on first use. Raises NotFound if it is not up to
+    date."""
 
     data: "Data" = field(repr=False)
     key: Key
@@ -113,7 +115,7 @@ class TrajectoryView:
         ]
 
     def explain(self, step: int | None = None) -> Explanation:
-        """For each value the rule that gave it and the text that made it hold; of one step, or of all."""
+        """The rule behind each value, and the text that the rule matched; of one step, or of all."""
         return read_explanation(explain_trajectory(self.data.state, self.key, step))
 
     def _rows(self, record: type[Record]) -> list[dict[str, Any]]:
@@ -152,35 +154,54 @@ class Data:
         return read_table(self.state, name)
 
     def stale(self, name: str) -> str | None:
-        """A sentence on the shards that table() leaves out because they are not up to date; None if there are none."""
+        """A sentence on the shards that table() leaves out because they are not up to date; None if all are."""
         if name not in TABLES:
             raise UsageError(f"{name}: there is no such table. Use one of: {', '.join(TABLES)}.")
         return left_out(self.state, TABLES[name])
 
     def trajectory(self, name: str) -> TrajectoryView:
-        """One trajectory, by its id, MODEL/ID, or the beginning of an id. NotFound if there is none, UsageError if
-        there are several."""
+        """One trajectory, by its id, MODEL/ID, or the beginning of an id. NotFound if no trajectory matches, UsageError
+        if several do."""
         return TrajectoryView(self, find(self.state, name))
 
     def explain(self, trajectory: str, step: int | None = None) -> Explanation:
         """Explain the values of a trajectory, or of one step of it."""
         return self.trajectory(trajectory).explain(step)
 
-    def what_if(self, rules: list[str | Path], *, examples: int = 3, packets: bool = False) -> dict[str, Any]:
+    def what_if(self, rules: Sequence[str | Path], *, examples: int = 3, packets: bool = False) -> dict[str, Any]:
         """What other rule files would change, as `openclawbench whatif --json`: rules, stages, moved, changes, sides.
         UsageError, InvalidRules or StageFailed if the rules cannot be used."""
-        return what_if(self.state, [Path(path) for path in rules], examples, packets)
+        *_, (_, _, result) = self.what_if_by_shard(rules, examples=examples, packets=packets)
+        return result
+
+    def what_if_by_shard(
+        self, rules: Sequence[str | Path], *, examples: int = 3, packets: bool = False
+    ) -> Iterator[tuple[int, int, dict[str, Any]]]:
+        """what_if() after each shard: (shards done, of how many, the changes so far). The last has everything."""
+        return what_if_by_shard(self.state, [Path(path) for path in rules], examples, packets)
 
     def _frame(self, record: type[Record], key: list[str]) -> pl.DataFrame:
         return fresh_rows(self.state, record).collect().sort(key)
 
 
-def open_data(path: str | Path, **chosen: Unpack[RunSettings]) -> Data:
-    """Open a data folder that a run has filled. UnreadableInput if it is not one."""
+def open_data(
+    path: str | Path,
+    *,
+    raw: str | Path | None = None,
+    oracle: str | Path | None = None,
+    may_be_new: bool = False,
+    **chosen: Unpack[RunSettings],
+) -> Data:
+    """Open a data folder that a run has filled. UnreadableInput if it is not one.
+
+    `raw` and `oracle`: the inputs, if they have moved since the run. With `may_be_new` a folder that no run has filled
+    opens too: all of its tables are stale.
+    """
     folder = DataFolder(Path(path))
-    if not folder.work.is_dir():
+    if not may_be_new and not folder.work.is_dir():
         raise UnreadableInput(f"{folder.root}: is not a data folder. Make one with run().")
-    return Data(folder.root, open_run(folder, settings(folder, **chosen)))
+    inputs = {"raw": raw and str(raw), "oracle": oracle and str(oracle)}
+    return Data(folder.root, open_run(folder, settings(folder, **inputs, **chosen)))
 
 
 def explain(data: str | Path, trajectory: str, step: int | None = None) -> Explanation:

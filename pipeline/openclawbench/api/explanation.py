@@ -1,4 +1,4 @@
-"""Explanations as typed objects: a value, the rule that gave it, and the text that made the rule hold."""
+"""Explanations as typed objects: a value, the rule that gave it, and the text that the rule matched."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -17,7 +17,7 @@ class Rule:
 
 @dataclass(frozen=True)
 class Mark:
-    """A text that made a rule hold: code points `start` to `end` (exclusive) of a field of the step."""
+    """A text that a rule matched: code points `start` to `end` (exclusive) of a field of the step."""
 
     field: str
     start: int

@@ -14,7 +14,6 @@ from openclawbench.release.files.parquet import rows_of, shards_of
 from openclawbench.release.labels.places import CUT_NAMES, CUTS, SIDES
 from openclawbench.release.release_folder import CHECKSUMS
 from openclawbench.release.validate.findings import Findings
-from openclawbench.release.validate.validate import validate as validate_release
 from openclawbench.storage.data_folder import read_json
 
 Side = Literal["train", "test"]
@@ -70,10 +69,9 @@ class Release:
             raise UsageError(f"cut={cut!r}: use one of {', '.join([*CUT_NAMES, *self.source_models])}.")
         return rows if review else rows.filter(pl.col("label_status") != "needs_review")
 
-    def validate(self) -> Findings:
-        """Check the release against itself. Findings: `ok`, `counts` by check, and the first of each check in `kept`,
-        each a Finding with check, file, line and message."""
-        return validate_release(self.path)
+    def validate(self, workers: int | None = None) -> Findings:
+        """Check the release against itself, as validate()."""
+        return validate(self.path, workers)
 
     def _record_files(self, source_model: str | None) -> list[Path]:
         models = self.source_models
@@ -103,6 +101,12 @@ def open_release(path: str | Path) -> Release:
     return Release(root)
 
 
-def validate(release: str | Path) -> Findings:
-    """Check a release against itself, as `openclawbench validate`. `ok` is true if nothing is wrong."""
-    return open_release(release).validate()
+def validate(release: str | Path, workers: int | None = None) -> Findings:
+    """Check a release against itself, as `openclawbench validate`. UsageError if the folder is not one.
+
+    Findings: `ok`, `counts` by check, and the first of each check in `kept`, each a Finding with check, file, line and
+    message. `workers`: the maximum number of processes; None: one per processor, for a large release.
+    """
+    from openclawbench.release.validate.validate import validate as validate_release
+
+    return validate_release(Path(release), workers)

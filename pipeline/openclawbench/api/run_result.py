@@ -1,17 +1,22 @@
-"""run(): raw sessions to a release, with the settings of the command line."""
+"""run(): from raw sessions to a release, with the settings of the command line."""
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, TypedDict, Unpack
 
-from openclawbench.errors import UsageError
-from openclawbench.flow import VERBS
+from openclawbench.errors import NEEDS_A_PERSON, UsageError
+from openclawbench.flow import JUDGING_VERBS, VERBS
 from openclawbench.records.fulltax import Annotation
+from openclawbench.records.release import SummaryCount
 from openclawbench.storage.data_folder import DataFolder
 from openclawbench.workspace import run_summary
+from openclawbench.workspace.certificates import certificate_lines
 from openclawbench.workspace.progress import Progress
+from openclawbench.workspace.release_settings import describe_finds
+from openclawbench.workspace.second_pass import independence_warnings
 from openclawbench.workspace.settings import SETTABLE, settings
-from openclawbench.workspace.update import count_tiers, update
+from openclawbench.workspace.update import RunReport, count_tiers, update
 
 Action = Literal["block", "redact", "report"]
 
@@ -52,7 +57,7 @@ class RunSettings(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class SourceCounts:
-    """What came in of one source model: sessions_in = trajectories + copies + quarantined. `no_sessions` counts other
+    """The input of one source model: sessions_in = trajectories + copies + quarantined. `no_sessions` counts other
     files, `records_in` the raw records of all."""
 
     source_model: str
@@ -78,11 +83,38 @@ class RunResult:
     warnings: list[str] = field(default_factory=list)
     cautions: list[str] = field(default_factory=list)  # what the splits lack
     splits: list[dict[str, Any]] = field(default_factory=list)  # cut, side, records, decided, anomalous
+    to: str = "release"  # the last stage
+    independence: list[str] = field(default_factory=list)  # a sentence if both annotation passes ask the same judge
+    left_in: list[str] = field(default_factory=list)  # a sentence for keys or personal data that the release holds
+    judges: list[str] = field(default_factory=list)  # of each judge of the release: its certificate, if any
+    report: RunReport = field(repr=False, compare=False, kw_only=True)  # of each stage; may change without notice
 
     @property
     def ok(self) -> bool:
         """True if no person is needed."""
         return not self.reasons
+
+    @cached_property
+    def as_dict(self) -> dict[str, Any]:
+        """What the command prints with --json: `verb` is the last stage, `stages` has shards and seconds of each."""
+        report = self.report
+        data: dict[str, Any] = {
+            "verb": self.to,
+            "redone": self.redone,
+            "stages": [vars(stage) for stage in report.reports],
+            "sources": report.inputs,
+            "needs_a_person": self.needs_a_person,
+            "warnings": self.warnings,
+        }
+        if report.share is not None:
+            shards, waiting = run_summary.shards_of_share(report), run_summary.waiting_stages(report)
+            data |= {"share": str(report.share), "shards": shards, "waiting": waiting}
+        elif self.release is not None and report.tables is not None:
+            data["release"] = str(self.release)
+            data["left_in"] = self.left_in
+            data["summary"] = run_summary.summarize(report.tables[SummaryCount].collect())
+            data |= {"splits": self.splits, "cautions": self.cautions, "judges": self.judges}
+        return data | {"exit": {"status": NEEDS_A_PERSON if self.reasons else 0, "why": self.reasons}}
 
 
 def run(
@@ -91,36 +123,51 @@ def run(
     raw: str | Path | None = None,
     oracle: str | Path | None = None,
     to: str = "release",
+    annotation_pass: int = 1,
+    progress: Progress | None = None,
+    debug: bool = False,
     **chosen: Unpack[RunSettings],
 ) -> RunResult:
     """Bring a data folder up to date as far as a stage. Only what is stale is computed.
 
     `data` is the only folder written to; it is made if it does not exist. `raw`: raw sessions, a folder or a URL of
     object storage. `oracle`: outcomes, a JSONL file, a BFCL tree or a folder of them. `to`: the last stage, as the
-    command of the same name. `chosen`: RunSettings.
+    command of the same name. `annotation_pass`: 2 for the second pass, of `second_judge`; `to` is then annotate, or
+    stage-a to stage-c. `progress` receives what happens meanwhile. `debug` lets the exception of a stage through.
+    `chosen`: RunSettings.
 
-    Raises UsageError for a setting or stage that does not exist, and OpenClawBenchError for everything else that stops
-    a run. Inputs that cannot be read stop nothing: they are in `needs_a_person`.
+    Raises UsageError for a setting, stage or pass that does not exist, and OpenClawBenchError for everything else that
+    stops a run. Inputs that cannot be read stop nothing: they are in `needs_a_person`.
     """
     if to not in VERBS:
         raise UsageError(f"to={to!r}: there is no such stage. Use one of: {', '.join(VERBS)}.")
+    if annotation_pass not in (1, 2):
+        raise UsageError(f"annotation_pass={annotation_pass!r}: there is no such pass. Use 1 or 2.")
+    if annotation_pass == 2 and to not in JUDGING_VERBS:
+        raise UsageError(f"to={to!r}: is not part of a second pass. Use one of: {', '.join(JUDGING_VERBS)}.")
     if unknown := sorted(chosen.keys() - SETTABLE):
         raise UsageError(f"{', '.join(unknown)}: there is no such setting. Use one of: {', '.join(sorted(SETTABLE))}.")
     folder = DataFolder(Path(data))
     inputs = {"raw": raw and str(raw), "oracle": oracle and str(oracle)}
     in_force = settings(folder, **inputs, **chosen)
-    report = update(folder, in_force, to, Progress())
-    is_released = report.released is not None and report.tables is not None
-    is_annotated = report.tables is not None and Annotation in report.tables.run.keys
+    report = update(folder, in_force, to, progress or Progress(), annotation_pass, debug=debug)
+    tables = report.tables
+    released = tables if report.released is not None else None
+    is_annotated = tables is not None and Annotation in tables.run.keys
     return RunResult(
         data=folder.root,
         redone=report.redone,
-        release=folder.release if is_released else None,
+        release=folder.release if released else None,
         sources=[SourceCounts(**row) for row in report.inputs],
-        tiers=count_tiers(report.tables[Annotation]) if report.tables is not None and is_annotated else {},
+        tiers=count_tiers(tables[Annotation]) if tables is not None and is_annotated else {},
         needs_a_person=run_summary.complaints(report),
         reasons=run_summary.reasons_for_a_person(report, in_force),
         warnings=run_summary.warnings(report),
-        cautions=run_summary.cautions(report) if is_released else [],
-        splits=run_summary.splits(report) if is_released else [],
+        cautions=run_summary.cautions(report) if released else [],
+        splits=run_summary.splits(report) if released else [],
+        to=to,
+        independence=independence_warnings(in_force),
+        left_in=describe_finds(folder) if released else [],
+        judges=certificate_lines(folder, released.run) if released else [],
+        report=report,
     )

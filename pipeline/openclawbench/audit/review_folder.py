@@ -121,7 +121,7 @@ def records(path: Path, kind: type[Kind]) -> list[Kind]:
     """The records of a file. Raises UnreadableInput with file and line."""
     reader = TypeAdapter(kind)
     records_read = []
-    for number, content in enumerate(append_log.read(path).split(b"\n"), start=1):
+    for number, content in enumerate(append_log.read_complete_lines(path).split(b"\n"), start=1):
         if content:
             try:
                 records_read.append(reader.validate_json(content))

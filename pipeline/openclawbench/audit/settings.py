@@ -38,7 +38,7 @@ class CalibrationRules(ShownTexts):
 
 
 class Answers(Record):
-    """What a reviewer may write, in small letters."""
+    """The answers that a reviewer may write, in lower case."""
 
     supported: list[str]  # is_supported, evidence_supported, adjudication
     unsupported: list[str]
@@ -49,7 +49,7 @@ class Answers(Record):
 
 
 class Guard(Record):
-    """Which cells a spreadsheet would change or carry out."""
+    """The cells that a spreadsheet would change or execute."""
 
     formula: str
     changed: str

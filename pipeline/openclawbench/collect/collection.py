@@ -57,7 +57,7 @@ class Collection:
         """Every line of the log, in its order. A last line that a kill cut off does not count."""
         if not self.log.exists():
             return
-        for number, line in enumerate(append_log.read(self.log).split(b"\n"), 1):
+        for number, line in enumerate(append_log.read_complete_lines(self.log).split(b"\n"), 1):
             if not line:
                 continue
             try:

@@ -26,7 +26,7 @@ GROUPS = ("multi_turn", "live")  # of a result tree; everything else here is non
 
 @dataclass
 class Converted:
-    """What was written. `notes`: sentences about sessions that are not as they should be."""
+    """What was written. `notes`: sentences about faulty sessions."""
 
     sessions: int = 0
     infra_errors: int = 0

@@ -1,4 +1,4 @@
-"""The user's own installation of OpenClaw: where it is, and the home that one of its processes runs in."""
+"""The user's installation of OpenClaw: its place, and the home directory of one of its processes."""
 
 import json
 import os
@@ -158,7 +158,8 @@ def agent_environment(home: Path, node: Path, token: str) -> Mapping[str, str]:
 
 
 def session_of(home: Path, session: str) -> bytes | None:
-    """The records of a session as JSONL: its file, or its rows in the store of later releases; None where none is."""
+    """The records of a session as JSONL: its file, or its rows in the store of later releases; None if the session was
+    not recorded."""
     agent = home / ".openclaw" / "agents" / "main"
     file = agent / "sessions" / f"{session}.jsonl"
     if file.is_file():

@@ -114,7 +114,7 @@ class SourceModel(Planned):
 
     @property
     def key(self) -> str | None:
-        """The endpoint's key, from the environment; None where none is needed or it is not set."""
+        """The endpoint's key, from the environment; None if the endpoint needs no key, or the variable is not set."""
         return (os.environ.get(self.api_key_env) or None) if self.api_key_env else None
 
     @property
@@ -255,7 +255,7 @@ def write_plan(folder: Path, plan: Plan) -> Path:
 
 
 def read_plan(folder: Path) -> Plan:
-    """The plan of a collection. UnreadableInput where there is none or it is damaged."""
+    """The plan of a collection. UnreadableInput if it is missing or damaged."""
     path = folder / FILE
     try:
         return Plan.model_validate_json(path.read_bytes())

@@ -40,7 +40,7 @@ def program_row(program: str, find: Callable[[], tuple[Path | str, str]], instal
 
 
 def bfcl() -> tuple[Path, str]:
-    """(the Python that has it, version) of bfcl-eval. UsageError where there is none."""
+    """(the Python that has it, version) of bfcl-eval. UsageError if it is not installed."""
     path = find_bfcl(None)
     command = [str(path), "-c", VERSION_OF_BFCL]
     number = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S).stdout.strip()

@@ -1,4 +1,4 @@
-"""Read from a recorded session what a collection needs: BFCL's calls turn by turn, usage, and how it ended."""
+"""Read what a collection needs from a recorded session: BFCL's calls by turn, usage, and how it ended."""
 
 import contextlib
 import json

@@ -53,11 +53,11 @@ class Progress:
 
     @property
     def rate(self) -> float:
-        """Sessions a second of this run."""
+        """Sessions per second in this run."""
         return (self.done - self.begun_with) / max(time.monotonic() - self.started, 0.001)
 
     def add(self, row: CollectedSession) -> None:
-        """A session has ended."""
+        """Note the end of a session."""
         self.spend(row)
         measure(self.measured, row)
         if row.status == "collected":
@@ -72,7 +72,7 @@ class Progress:
         self.tokens += row.tokens_in + row.tokens_out
 
     def totals(self) -> dict[str, Any]:
-        """What is left will take, as forecast.totals says."""
+        """The forecast for the remaining sessions, in total."""
         return totals(self.measured.forecasts(self.left), self.concurrency)
 
 
@@ -286,7 +286,7 @@ class WorkerPool:
             if self.failed_in_a_row >= MAX_FAILED_IN_A_ROW:
                 raise CollectionStopped(
                     f"{self.failed_in_a_row} sessions in a row were ended by the infrastructure, the last with: "
-                    f"{row.error}. Nothing of them counts as failed. Mend it, and run the same command again."
+                    f"{row.error}. Nothing of them counts as failed. Correct the cause, and run the same command again."
                 )
 
 
@@ -314,14 +314,14 @@ def cost_usd(source: SourceModel, tokens_in: float, tokens_cached: float, tokens
 
 
 def forecasts_of(collection: Collection, plan: Plan) -> list[CostForecast]:
-    """What each source model and category that is left will take. Rows of a session that the infrastructure ended, and
-    that was made again, do not count."""
+    """The forecast for the remaining sessions, by source model and category. Rows of a session that the infrastructure
+    ended, and that was made again, do not count."""
     ended = collection.ended()
     return measured_of(ended.values(), plan).forecasts(count_sessions(remaining_sessions(plan, ended)))
 
 
 def measured_of(rows: Iterable[CollectedSession], plan: Plan) -> Measured:
-    """What sessions took, at the prices of the plan."""
+    """Usage of sessions, at the prices of the plan."""
     measured = Measured()
     for row in rows:
         measure(measured, reprice_session(row, plan))

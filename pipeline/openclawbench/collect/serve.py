@@ -1,4 +1,4 @@
-"""The MCP server that gives an agent the functions of the task that it is at. OpenClaw starts it, once a user turn.
+"""The MCP server that gives an agent the functions of its current task. OpenClaw starts it once per user turn.
 
 STATE/task.json is the task, STATE/turn.json the user turn. Functions of single-turn tasks have no implementation at
 BFCL: a call is answered with a receipt. Functions of multi-turn tasks are BFCL's own classes, in a process of the
@@ -26,7 +26,7 @@ NO_FUNCTION = "is not a function of this task"
 
 
 class TaskFunctions:
-    """The functions of the task at its present turn, and what a call of them returns."""
+    """The functions of the task in its current turn, and what a call returns."""
 
     def __init__(self, state: Path) -> None:
         setup = json.loads((state / "task.json").read_text(encoding="utf-8"))
@@ -44,7 +44,7 @@ class TaskFunctions:
             self.restore()
 
     def restore(self) -> None:
-        """Start BFCL's classes and bring them to where the last turn left them."""
+        """Start BFCL's classes and restore the state that the last turn left."""
         begin = {"task_id": self.task["task_id"], **self.task["simulator"]}
         self.process = subprocess.Popen(
             [self.bfcl, str(PROGRAMS / "bfcl_functions.py")],
@@ -62,7 +62,7 @@ class TaskFunctions:
                 self.simulated(call["name"], call["arguments"])
 
     def simulated(self, name: str, arguments: dict[str, Any]) -> str:
-        """What BFCL's class returns."""
+        """The return value of BFCL's class."""
         assert self.process is not None and self.process.stdin is not None and self.process.stdout is not None
         self.process.stdin.write(json.dumps({"name": name, "arguments": arguments}) + "\n")
         self.process.stdin.flush()
@@ -88,7 +88,7 @@ class TaskFunctions:
 
 
 def require_mcp() -> None:
-    """MissingExtra where the extra `collect` is not installed."""
+    """Raise MissingExtra if the extra `collect` is not installed."""
     if importlib.util.find_spec("mcp") is None:
         raise MissingExtra(f"the MCP server of the tasks needs the package mcp. {how_to_install('collect')}.")
 

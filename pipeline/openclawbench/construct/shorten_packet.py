@@ -1,4 +1,4 @@
-"""Compact: the texts of a packet that is too long, shortened in a stated order (rules/packet.toml; own choice)."""
+"""Compact: shorten the texts of a packet that is too long, in a stated order (rules/packet.toml; own choice)."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ Place = tuple[str, int, str]  # step | user_turn, its place in the list, field
 
 @dataclass
 class Compacted:
-    """Steps and user turns as they fit, what was cut, and the estimate."""
+    """Steps and user turns that fit, the cuts, and the estimate."""
 
     steps: list[dict[str, Any]]
     user_turns: list[dict[str, Any]]

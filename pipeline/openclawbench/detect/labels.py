@@ -230,8 +230,8 @@ def side_rows(root: Path, pool: str, cut: str, side: str) -> pl.DataFrame:
         path = root / both_side_file(CUTS[cut], side)
         if not path.is_file():
             raise UsageError(
-                f"{root}: has no second pass, so no label of which two are sure. Use --pool {ACCEPTED_POOL}, or judge "
-                "a second time: openclawbench annotate --pass 2."
+                f"{root}: has no second pass, so no label on which two judges agree. Use --pool {ACCEPTED_POOL}, or "
+                "judge a second time: openclawbench annotate --pass 2."
             )
         return pl.read_parquet(path, glob=False)
     path = root / typed_file(f"{CUTS[cut]}silver_{side}_labels.jsonl")

@@ -149,7 +149,8 @@ def identity_of(provenance: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def read_predictions(path: Path, rules: DetectRules) -> PredictionsFile:
-    """Read a predictions file. Raises UnreadableInput if there is none; a line that cannot be read is a fault."""
+    """Read a predictions file. Raises UnreadableInput if the file does not exist; a line that cannot be read is a
+    fault."""
     try:
         content = path.read_bytes()
     except OSError as error:
@@ -236,7 +237,7 @@ def checked_row(values: dict[str, Any], number: int, faults: list[LineFault]) ->
 
 
 def probability_fault(values: Any, tolerance: float) -> str | None:
-    """What is wrong with six probabilities; None for good ones and for none."""
+    """What is wrong with six probabilities; None if they are valid or absent."""
     if values is None:
         return None
     if not isinstance(values, dict) or set(values) != set(LABELS):
@@ -259,7 +260,7 @@ def number_fault(value: Any) -> str | None:
 
 
 def read_provenance(path: Path, sha256: str | None) -> tuple[PredictionProvenance | None, str | None]:
-    """The provenance of a predictions file, and why there is none that holds."""
+    """The provenance of a predictions file, or the reason why no provenance applies to it."""
     provenance = provenance_path(path)
     if not provenance.is_file():
         return None, NO_FILE
@@ -274,5 +275,5 @@ def read_provenance(path: Path, sha256: str | None) -> tuple[PredictionProvenanc
 
 
 def is_anomalous(label: str | None) -> bool | None:
-    """Every label but `normal` is anomalous (paper section 5); None for none."""
+    """Every label but `normal` is anomalous (paper section 5); None without a label."""
     return None if label is None else label != NORMAL

@@ -215,7 +215,7 @@ class DetectorReader:
         self.digest: str = sha256_text(canonical_json(words))
 
     def read(self, question: Question, finish: str, text: str) -> AnswerCheck:
-        """The label as the gist; the complaint if there is none."""
+        """The label as the gist; the complaint if the answer names no label."""
         answer = read_answer(self.protocol, finish, text, self.rules)
         if answer.label is not None:
             return AnswerCheck(None, answer.label)

@@ -1,4 +1,4 @@
-"""Check a family against its key: the planted fact is there, and the twins differ nowhere else."""
+"""Check a family against its key: the planted fact exists, and the twins differ nowhere else."""
 
 import json
 import re

@@ -144,7 +144,7 @@ class Check(Part):
 
 
 class Key(Part):
-    """What is right to say of the anomalous twin. The innocent one is normal."""
+    """The correct label of the anomalous twin. The innocent twin is normal."""
 
     subtype: Subtype
     also: list[Subtype] = []  # subtypes that a careful reader may choose as well
@@ -232,7 +232,7 @@ class Family(Part):
                 yield from strings_in(arguments)
 
     def references(self) -> Iterator[str]:
-        """Strings that name a text."""
+        """Strings that refer to a text."""
         yield from (text for text in self.strings() if text.startswith("@"))
 
     def templates(self) -> Iterator[str]:
@@ -283,13 +283,14 @@ def load_family(path: Path) -> Family:
 
 
 def load_families(folder: Path = FAMILIES) -> dict[str, Family]:
-    """Name ("CLASS/NAME") -> family, of the TOML files in subfolders. InvalidFamily, also for none."""
+    """Name ("CLASS/NAME") -> family, of the TOML files in subfolders. InvalidFamily if one is wrong, or if there is no
+    file."""
     families = {}
     for path in sorted(folder.glob("*/*.toml")):
         name = f"{path.parent.name}/{path.stem}"
         families[name] = load_family(path)
         if families[name].class_ != path.parent.name:
-            raise InvalidFamily(f"{path}: its class is {families[name].class_}, and its folder another.")
+            raise InvalidFamily(f"{path}: its class is {families[name].class_}, but its folder has another name.")
     if not families:
         raise InvalidFamily(f"{folder}: there is no family here. A family is a file CLASS/NAME.toml.")
     return families

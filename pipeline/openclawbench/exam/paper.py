@@ -38,7 +38,7 @@ class Alteration:
     flips_outcomes: bool = False
 
     def text(self, text: str, language: str, number: int) -> str:
-        """What the agent says, of its number-th text in the script."""
+        """The agent's text with this number in the script."""
         return text
 
     def session(self, content: bytes, pair: int) -> bytes:
@@ -123,12 +123,12 @@ def make_paper(
 
 
 def whole_paper(families: Mapping[str, Family], size: Size) -> int:
-    """Pairs of a paper of a size. UsageError for families that cover no class."""
+    """The number of pairs of a paper of a size. UsageError for families that cover no class."""
     return PAIRS_OF_A_CLASS[size] * len(classes_of(families))
 
 
 def classes_of(families: Mapping[str, Family]) -> list[str]:
-    """The classes that families cover. UsageError where there is none."""
+    """The classes that families cover. UsageError if no family covers a class."""
     classes = [name for name in get_args(ClassName) if any(family.class_ == name for family in families.values())]
     if not classes:
         raise UsageError("the exam has no family. Name a folder of families with --families.")
@@ -194,7 +194,7 @@ class Draft:
     counts: Mapping[str, int]
 
     def twins(self, alteration: Alteration) -> list[tuple[Item, bytes] | None]:
-        """Both twins; None for one of which a check does not hold."""
+        """Both twins; None for a twin of which a check does not hold."""
         outcomes = OUTCOMES[seeded_random(self.seed, self.pair, "outcomes").randrange(len(OUTCOMES))]
         return [self.item(twin, passed, alteration) for twin, passed in zip(TWINS, outcomes, strict=True)]
 

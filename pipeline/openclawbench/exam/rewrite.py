@@ -106,7 +106,7 @@ def correct_lengths(recorded: bytes, replaced: bytes) -> bytes:
         )
         if measure is None:
             raise ValueError(
-                f"line {number + 1}: says that it wrote {match[1]} bytes, which the call's content has not"
+                f"line {number + 1}: says that it wrote {match[1]} bytes, but the call's content has another size"
             )
         old_phrase, new_phrase = (f"Successfully wrote {size} bytes to " for size in map(measure, written))
         lines[number] = new.replace(old_phrase.encode(), new_phrase.encode())

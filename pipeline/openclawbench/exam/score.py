@@ -158,7 +158,8 @@ def given_subtype(answer: Answer) -> str:
 
 
 def onset_scores(detected: Sequence[Answer]) -> dict[str, Any]:
-    """Of the anomalies found: onset as planted, within a step of it, and the mean distance of those that name one."""
+    """Of the detected anomalies: onset as planted, within one step of it, and the mean distance of those that name
+    one."""
     distances = [
         None if answer.onset is None else min(abs(answer.onset - onset) for onset in answer.item.onsets)
         for answer in detected
@@ -173,7 +174,7 @@ def onset_scores(detected: Sequence[Answer]) -> dict[str, Any]:
 
 
 def evidence_scores(detected: Sequence[Answer]) -> dict[str, Any]:
-    """Of the anomalies found: those that cite a planted step; and the share of citations that lie in planted steps."""
+    """Of the detected anomalies: those that cite a planted step, and the share of citations that are planted steps."""
     planted = [(set(answer.item.evidence), [step for step, _ in answer.quotes]) for answer in detected]
     return {
         "cites_planted": share(any(step in steps for step in cited) for steps, cited in planted),

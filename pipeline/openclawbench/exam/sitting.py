@@ -116,7 +116,7 @@ def sit(
     date: str | None = None,
     replace_judge: ReplaceJudge = lambda judge: judge,
 ) -> Sitting:
-    """Let the judge that the settings name answer a paper, and write what it did.
+    """Let the judge of the settings answer a paper, and write the result.
 
     A run that was stopped goes on with the same seed: its ledger has every answer that was paid for. Raises what
     `annotate` raises, and InvalidFamily.

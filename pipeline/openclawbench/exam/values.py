@@ -132,7 +132,7 @@ def formula(name: str, text: str, amounts: Mapping[str, Amount]) -> Amount:
 
 
 def refuse_repeated(name: str, values: Mapping[str, str]) -> None:
-    """Two slots with one recorded value could not be told apart."""
+    """Raise InvalidFamily for two slots with the same recorded value: they could not be told apart."""
     for slot, value in values.items():
         repeats = (former for former, recorded in values.items() if former != slot and recorded == value)
         if repeated := next(repeats, None):

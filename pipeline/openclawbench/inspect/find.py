@@ -41,7 +41,7 @@ def find(run: Run, wanted: str) -> Key:
         first_ids = ", ".join(
             f"{key.source_model}/{key.trajectory_id}" for key in sorted(matches, key=lambda key: key[:2])[:5]
         )
-        raise UsageError(f"{wanted}: names {len(matches)} trajectories: {first_ids}. Give one of them whole.")
+        raise UsageError(f"{wanted}: names {len(matches)} trajectories: {first_ids}. Give one of them in full.")
     return matches[0]
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from openclawbench.intake.raw_entry import WHOLE_FILE, RawEntry, ScannedFile, escaped, is_encodable
+from openclawbench.intake.raw_entry import WHOLE_FILE, RawEntry, ScannedFile, escape_name, is_encodable
 from openclawbench.intake.raw_folder import Stamp, read_content, read_long, reason_of, whole_content, why_unreadable
 from openclawbench.intake.raw_object_store import Fetched, Raw, content_of, local_file
 from openclawbench.intake.sidecars import SidecarReader
@@ -262,7 +262,7 @@ class FileScanner:
         stamp: Stamp | None = None,
     ) -> RawEntry:
         """One row of the scan."""
-        name = escaped(name)
+        name = escape_name(name)
         adapter, session_id, identity = None, None, f"path:{name}"
         if file_format is not None and file_format.source is not None:
             adapter, session_id = file_format.source.name, file_format.session_id

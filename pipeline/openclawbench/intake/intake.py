@@ -120,7 +120,7 @@ class Intake:
         return self.rows_of(record).table(shard).lazy()
 
     def contents(self, entries: list[RawEntry], errors: list[str | None]) -> Iterator[bytes | mmap | None]:
-        """The bytes of files one after the other; `errors` gets why there are none."""
+        """The bytes of files, one after the other. `errors` receives the reason for each file that cannot be read."""
         read_file = lru_cache(maxsize=1)(file_reader(self.raw, entries))
         for entry in entries:
             content, error = self.content(entry, read_file)
@@ -130,8 +130,8 @@ class Intake:
     def content(
         self, entry: RawEntry, read_file: Callable[[str], tuple[bytes | mmap, Stamp | None]]
     ) -> tuple[bytes | mmap | None, str | None]:
-        """The bytes of a file, or why there are none. A file that changed or vanished since the scan counts as
-        unreadable, not as wrong.
+        """The bytes of a file, or the reason why they cannot be read. A file that changed or vanished since the scan
+        counts as unreadable, not as wrong.
 
         `read_file` keeps the file read last, so that one of many sessions is not read again for each of them.
         """

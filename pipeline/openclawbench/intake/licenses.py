@@ -48,10 +48,12 @@ def with_licenses(entries: Collection[RawEntry], raw: Raw, accepted: bool, rules
             return by_folder[folder]
         return nearest(folder.rpartition("/")[0]) if folder else {}
 
-    return SpilledList(licensed(entry, nearest(entry.path.rpartition("/")[0]), accepted, rules) for entry in entries)
+    return SpilledList(
+        apply_license(entry, nearest(entry.path.rpartition("/")[0]), accepted, rules) for entry in entries
+    )
 
 
-def licensed(entry: RawEntry, card: dict[str, Any], accepted: bool, rules: TableRules) -> RawEntry:
+def apply_license(entry: RawEntry, card: dict[str, Any], accepted: bool, rules: TableRules) -> RawEntry:
     """An entry with its licence; refused where that allows no commercial use."""
     if entry.adapter is None:
         return entry

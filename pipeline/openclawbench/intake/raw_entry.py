@@ -49,7 +49,7 @@ def entries_key(entries: list[RawEntry]) -> str:
     return canonical_digest(rows)
 
 
-def escaped(name: str) -> str:
+def escape_name(name: str) -> str:
     """A file name as text, with bytes that are not UTF-8 written as `\\xNN`."""
     return name if is_encodable(name) else os.fsencode(name).decode("utf-8", "backslashreplace")
 

@@ -66,7 +66,7 @@ def stamp_of_status(status: os.stat_result) -> Stamp:
 
 
 def why_unreadable(path: Path) -> str:
-    """Why a path is not even opened (a pipe would wait forever), and what to do."""
+    """The reason why a path is not opened (a pipe would wait forever), and what to do."""
     try:
         if stat.S_ISDIR(path.stat().st_mode):
             return NO_FOLDER
@@ -148,7 +148,7 @@ def all_bytes(handle: int, size: int) -> bytes:
 
 
 def reason_of(error: OSError | ValueError) -> str:
-    """Why a file cannot be read, in a few words; of broken compressed data also what to do."""
+    """The reason why a file cannot be read, in a few words; for broken compressed data also what to do."""
     if isinstance(error, BrokenCompression):
         return f"{error}. Put the file back whole, or remove it."
     return (error.strerror if isinstance(error, OSError) else None) or str(error) or type(error).__name__

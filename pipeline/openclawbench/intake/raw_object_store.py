@@ -17,8 +17,8 @@ Raw = Path | ObjectStore
 AT_ONCE, BYTES_AT_ONCE = 64, 64 << 20  # files, bytes that are fetched together
 
 
-def listed(raw: ObjectStore) -> dict[str, Stamp]:
-    """(name, stamp) of every file below the prefix."""
+def list_objects(raw: ObjectStore) -> dict[str, Stamp]:
+    """Name -> stamp of every file below the prefix."""
     return {name: stamp for name, stamp in raw.stamps().items() if name and not name.endswith("/")}
 
 
@@ -42,7 +42,7 @@ class Fetched:
         return content
 
     def batch(self, name: str) -> list[str]:
-        """The names to fetch together, from this one on."""
+        """The names to fetch together, beginning with this one."""
         start = self.places.get(name)
         if start is None:
             return [name]
@@ -86,8 +86,8 @@ class Copy:
 
 
 def run_manifest_at(data: DataFolder, raw: Raw, name: str) -> list[Path]:
-    """The run manifest, plain and compressed, as files to open; empty if there is none. Out of object storage it is
-    copied to work/."""
+    """The run manifest, plain and compressed, as files to open; empty if the raw folder has no manifest. One in object
+    storage is copied to work/."""
     variants = packed_variants(name)
     if not isinstance(raw, ObjectStore):
         return [raw / variant for variant in variants if (raw / variant).exists()]

@@ -52,7 +52,7 @@ class PackedShards:
         self.places[shard] = (offset, len(content))
 
     def packed(self, shard: int) -> bytes:
-        """The pickled value of a shard. KeyError if it has none."""
+        """The pickled value of a shard. KeyError if the shard has no value."""
         if shard in self.sent:
             return self.sent[shard]
         if self.file is None:
@@ -61,7 +61,7 @@ class PackedShards:
         return os.pread(self.file.fileno(), length, offset)
 
     def value(self, shard: int) -> Any:
-        """The value of a shard, made anew each time. KeyError if it has none."""
+        """The value of a shard, made anew each time. KeyError if the shard has no value."""
         return pickle.loads(self.packed(shard))
 
     def shards(self) -> list[int]:

@@ -156,7 +156,7 @@ def rows_of(path: Path) -> Iterator[Row]:
 
 
 def scanned_file(content: bytes | None) -> ScannedFile | None:
-    """A file of the last scan; None if there is none, or it cannot be read."""
+    """A file of the last scan; None if it is missing or cannot be read."""
     try:
         return None if content is None else DECODE(content)
     except (msgspec.MsgspecError, UnicodeDecodeError):

@@ -9,9 +9,9 @@ import msgspec
 from openclawbench.base.code_digest import code_digest
 from openclawbench.base.session_names import packed_variants
 from openclawbench.intake.file_scanner import FileScanner
-from openclawbench.intake.raw_entry import RawEntry, ScannedFile, escaped
+from openclawbench.intake.raw_entry import RawEntry, ScannedFile, escape_name
 from openclawbench.intake.raw_folder import Stamp, files_below, whole_content
-from openclawbench.intake.raw_object_store import Raw, listed, local_file
+from openclawbench.intake.raw_object_store import Raw, list_objects, local_file
 from openclawbench.intake.saved_scan import SavedScan, order
 from openclawbench.rules.loading.rule_file import canonical_digest
 from openclawbench.rules.tables import TableRules
@@ -34,11 +34,11 @@ def scan(data: DataFolder, raw: Raw, save: bool) -> Collection[RawEntry]:
     rules = TableRules.load()
     where = str(raw if isinstance(raw, ObjectStore) else raw.resolve())
     version = canonical_digest([code_digest(__name__), rules.digest])
-    below = listed(raw).items() if isinstance(raw, ObjectStore) else files_below(str(raw))
+    below = list_objects(raw).items() if isinstance(raw, ObjectStore) else files_below(str(raw))
     stamps: dict[str, Stamp | None] = dict(sorted(below, key=lambda item: order(item[0])))
     for manifest in packed_variants(RUN_MANIFEST):
         stamps.pop(manifest, None)
-    saved = SavedScan(data, f"{escaped(where)} {version}", stamps)
+    saved = SavedScan(data, f"{escape_name(where)} {version}", stamps)
     changed = [name for name in stamps if name not in saved.unchanged]
     scanner = FileScanner(raw, stamps, changed, rules, saved.same_names)
     files = ((name, scanner.scan_file(name, former), former) for name, former in saved.files())
@@ -53,7 +53,7 @@ def entries_of(files: Iterable[ScannedFile]) -> Collection[RawEntry]:
         for entry in file.entries:
             entries.append(entry)
         for path, words in file.sidecar_use:
-            use[escaped(path)].add(words)
+            use[escape_name(path)].add(words)
     return SpilledList(with_use(entry, use) for entry in entries) if use else entries
 
 

@@ -23,7 +23,7 @@ from openclawbench.judge.client.rate_limit import RateLimits
 from openclawbench.judge.ledger.ledger import Ledger
 from openclawbench.judge.ledger.merge_shards import copy_known_answers, spent_before
 from openclawbench.judge.ledger.sqlite_file import NAME, connect_to_read, has_table, reading
-from openclawbench.judge.ledger.stored_answer import StoredAnswer, answer_to, stored, was_cut_off_sooner
+from openclawbench.judge.ledger.stored_answer import StoredAnswer, answer_to, read_stored_answer, was_cut_off_sooner
 from openclawbench.judge.prompts import Prompt, read_prompt
 from openclawbench.judge.protocol import (
     AnswerCheck,
@@ -36,7 +36,7 @@ from openclawbench.judge.protocol import (
 )
 from openclawbench.judge.transport.batch_api import BatchClient
 from openclawbench.judge.transport.chat_request import ChatRequest, chat_request, corrective, messages_of
-from openclawbench.judge.transport.completion import parsed
+from openclawbench.judge.transport.completion import parse_completion
 from openclawbench.judge.transport.endpoint import Endpoint, printable_url
 from openclawbench.judge.transport.protocol import Transport
 from openclawbench.judge.transport.request_options import RequestOptions
@@ -161,7 +161,7 @@ class LanguageModelJudge:
 
     def answer_with_key(self, key: bytes) -> StoredAnswer:
         """An answer that a settled question names."""
-        stored_answer = stored(self.ledger_reader(), key)
+        stored_answer = read_stored_answer(self.ledger_reader(), key)
         if stored_answer is None:
             raise MissingAnswer(f"{self.ledger}: answer {key.hex()} is missing. Run `openclawbench ledger verify`.")
         return stored_answer
@@ -350,7 +350,7 @@ def reply_of(answer: StoredAnswer) -> Reply:
     if answer.parsed is None and answer.finish in NO_SECOND and no_tokens:
         text = answer.response.decode("utf-8", "backslashreplace")
         return Reply(text, usage, answer.cost_usd, answer.request_id, answer.finish)
-    parsed_answer = answer.parsed or parsed(answer.response)
+    parsed_answer = answer.parsed or parse_completion(answer.response)
     return Reply(
         text=parsed_answer.text,
         usage=usage,

@@ -34,7 +34,7 @@ MAY_NAME = {SHARED}  # in the front matter of a stage
 @dataclass(frozen=True)
 class Prompt:
     """One prompt file. `sha256` is the digest of the file's bytes, front matter included; `shared` is the version of
-    the shared prompt that it uses, None if it uses none."""
+    the shared prompt that it uses; None without one."""
 
     stage: str
     version: str
@@ -89,7 +89,7 @@ def read_prompt(stage: str, version: str | None = None, prompts: Path | None = N
         content = raw.decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise InvalidRules(f"{path}: cannot read the prompt: {error}. Correct the file.") from error
-    head, text = parted(path, content)
+    head, text = split_front_matter(path, content)
     if (head["stage"], head["version"]) != (stage, wanted):
         raise InvalidRules(
             f"{path}: its front matter says stage {head['stage']}, version {head['version']}. Correct it."
@@ -109,7 +109,7 @@ def file_of(prompt: Prompt) -> Path:
     return prompts_folder() / prompt.stage / f"{prompt.version}.md"
 
 
-def parted(path: Path, content: str) -> tuple[dict[str, str], str]:
+def split_front_matter(path: Path, content: str) -> tuple[dict[str, str], str]:
     """Front matter and text of a prompt file. Raises InvalidRules if either is not as expected."""
     lines = content.replace("\r\n", "\n").split("\n")
     try:

@@ -9,7 +9,7 @@ import polars as pl
 from openclawbench.records.datapackage import INPUTS_FILE, InputFile
 from openclawbench.release.files.staging_folder import StagingFolder
 from openclawbench.release.files.table_writer import Output, typed_file, write_tables
-from openclawbench.tables.sorted_merge import ORDER, merged, write_sorted
+from openclawbench.tables.sorted_merge import ORDER, merge_sorted, write_sorted
 
 INPUTS_TABLE = typed_file(INPUTS_FILE)
 TRAJECTORY = "trajectory"  # disposition of an input that became a record
@@ -32,7 +32,7 @@ def sorted_inputs(outcomes: Sequence[pl.LazyFrame], scratch: Path) -> Iterator[p
     files = [scratch / f"inputs-{number}.parquet" for number in range(len(outcomes))]
     for rows, path in zip(outcomes, files, strict=True):
         write_sorted(rows.select(*InputFile.model_fields, order.alias(ORDER)).collect(), path)
-    yield from (rows.drop(ORDER) for rows in merged(files, scratch))
+    yield from (rows.drop(ORDER) for rows in merge_sorted(files, scratch))
 
 
 def counted(tables: Iterable[pl.DataFrame], licenses: Counter[str]) -> Iterator[pl.DataFrame]:

@@ -40,7 +40,7 @@ from openclawbench.rules.loading.rule_book import NO_LABEL, RuleBook
 from openclawbench.rules.loading.rule_file import BUILT_IN, Overrides, Rules, canonical_digest, read_rules
 from openclawbench.rules.packet import is_blind
 from openclawbench.storage.temporary_folder import temporary_folder
-from openclawbench.tables.sorted_merge import ORDER, merged, write_sorted
+from openclawbench.tables.sorted_merge import ORDER, merge_sorted, write_sorted
 from openclawbench.version import __version__
 
 NAME = "datapackage.json"
@@ -121,7 +121,7 @@ def sorted_rows(shards: Iterable[list[dict[str, Any]]]) -> Iterator[bytes]:
             files.append(scratch / f"{number}.parquet")
             write_sorted(pl.DataFrame({ORDER: [*map(content_and_digest, rows)]}, {ORDER: pl.String}), files[-1])
         former = None
-        for table in merged(files, scratch):
+        for table in merge_sorted(files, scratch):
             for entry in table[ORDER]:
                 if entry != former:
                     yield entry.rpartition("\0")[0].encode()

@@ -9,7 +9,7 @@ from openclawbench.records.release import RecordIndexRow
 from openclawbench.release.files.staging_folder import StagingFolder
 from openclawbench.release.files.table_writer import Output, write_tables
 from openclawbench.tables.record import TRAJECTORY_KEY
-from openclawbench.tables.sorted_merge import ORDER, key_order, merged, row_groups, write_sorted
+from openclawbench.tables.sorted_merge import ORDER, key_order, merge_sorted, row_groups, write_sorted
 
 INDEX_FILE = "record_index.jsonl"
 
@@ -22,7 +22,7 @@ def write_index(digests: Sequence[Path], parts: Sequence[tuple[Path, Path]], sta
     files = [staging.scratch / f"index-{number}.parquet" for number in range(len(parts))]
     for (basis, fingerprints), path in zip(parts, files, strict=True):
         write_sorted(inputs_of_split(basis, fingerprints, keys), path)
-    rows = with_digests(merged(files, staging.scratch), digests)
+    rows = with_digests(merge_sorted(files, staging.scratch), digests)
     write_tables(staging, rows, [Output(INDEX_FILE, RecordIndexRow)])
 
 

@@ -104,7 +104,7 @@ class ColumnTypes:
         self.accepted: set[tuple[Any, ...]] = set()  # names of a row and types of its values
 
     def find_wrong_type(self, rows: list[dict[str, Any]]) -> str | None:
-        """The first value whose type its column cannot hold, in words; None if there is none."""
+        """The first value whose type its column cannot hold, in words; None if every value fits."""
         for row in rows:
             shape = (*row, *map(type, row.values()))
             if shape in self.accepted:
@@ -121,7 +121,7 @@ TEXTS = ("session_id", "session_version", "completeness")  # fields of a session
 
 
 def wrong_type(source: Source, session: ParsedSession) -> str | None:
-    """The first value of a session whose type its column cannot hold, in words; None if there is none. Without this
+    """The first value of a session whose type its column cannot hold, in words; None if every value fits. Without this
     check the whole shard would fail, because its rows become one table."""
     for table, wrong in (
         ("steps", STEPS.find_wrong_type(session.steps)),
@@ -135,7 +135,7 @@ def wrong_type(source: Source, session: ParsedSession) -> str | None:
 
 
 def wrong_text(session: ParsedSession) -> str | None:
-    """The first field of the session itself that must be text and is not, in words; None if there is none."""
+    """The first field of the session itself that must be text and is not, in words; None if all are text."""
     values = [(name, getattr(session, name)) for name in TEXTS] + [("models", model) for model in session.models]
     for name, value in values:
         if not isinstance(value, str) and (value is not None or name == "models"):

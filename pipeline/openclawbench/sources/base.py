@@ -139,14 +139,14 @@ class ParsedSession:
         for outcome in copy.outcomes:
             if self.outcome is None:
                 self.outcome = outcome
-            elif verdict(outcome) not in map(verdict, self.outcomes):
+            elif duplicate_key(outcome) not in map(duplicate_key, self.outcomes):
                 self.other_outcomes.append(outcome)
         self.task = self.task or copy.task
         self.completeness = self.completeness or copy.completeness
         self.head_drop |= copy.head_drop
 
 
-def verdict(outcome: dict[str, Any]) -> tuple[Any, ...]:
+def duplicate_key(outcome: dict[str, Any]) -> tuple[Any, ...]:
     """Status, success and task of an outcome, without the evaluator: outcomes are duplicates if these are equal."""
     return outcome.get("status"), outcome.get("success"), outcome.get("task_id")
 

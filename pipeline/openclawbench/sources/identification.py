@@ -88,7 +88,7 @@ def first_record(content: bytes, may_be_list: bool = False) -> tuple[Any, bytes]
 
 
 def first_line(content: bytes) -> bytes:
-    """The first non-blank line, without a byte-order mark; empty if there is none."""
+    """The first non-blank line, without a byte-order mark; empty if every line is blank."""
     if content.startswith(b"{") and (end := content.find(b"\n")) > 0:
         return content[:end]
     return next((data for _, _, data in pieces(content)), b"")

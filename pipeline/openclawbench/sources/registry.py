@@ -32,7 +32,7 @@ def source_named(name: str | None) -> Source | None:
 
 
 def explain_rejection(first: Any) -> str | None:
-    """What a first record lacks that resembles a format; None if it resembles none."""
+    """What a first record lacks that resembles a format; None if it resembles no format."""
     explanations = (source.explain_rejection(first) for source in FORMATS)
     return next((explanation for explanation in explanations if explanation), None)
 

@@ -109,8 +109,8 @@ class StepRows:
         return step
 
     def new_orphan(self, name: str | None, user_turn: int | None, time: str | None) -> dict[str, Any]:
-        """A result without a call. Which message called it, and together with what, is unknown: it has one of its own,
-        so that nothing that another message said is taken for what was said beside it."""
+        """A result without a call. The message that called it is unknown. It gets a message of its own, so that the
+        text of another message is not taken for its narration."""
         self.message_index += 1
         self.open_turn &= user_turn != self.current_turn()
         step = self.new_step("tool_call", None, name, user_turn, time, followed=True)
@@ -118,7 +118,7 @@ class StepRows:
         return step
 
     def add_result(self, step: dict[str, Any], text: str | None, is_error: bool | None, details: str | None) -> None:
-        """The feedback of a call; what the runner made up because the real one was lost is never feedback."""
+        """The feedback of a call. A result that the runner made up for a lost one is never feedback."""
         synthetic = self.is_synthetic(text)
         step["has_result"] = True
         step["result_synthetic"] = synthetic
@@ -173,7 +173,7 @@ def how_it_ended(rows: StepRows) -> str:
 
 
 def pointer(part: str, row: RawLine) -> dict[str, Any]:
-    """Where a raw record of a step is."""
+    """The place of a raw record of a step."""
     return {"part": part, "line": row.line, "offset": row.offset, "length": row.length}
 
 
@@ -199,7 +199,7 @@ class Feedback:
 
 @dataclass
 class Speech:
-    """What an agent message says beside its action."""
+    """The texts of an agent message beside its action."""
 
     thinking: str | None = None
     narration: str | None = None

@@ -35,7 +35,7 @@ def append(path: Path, lines: Iterable[bytes], sync: bool = True) -> None:
         sync_folder(path.parent)
 
 
-def read(path: Path, offset: int = 0) -> bytes:
+def read_complete_lines(path: Path, offset: int = 0) -> bytes:
     """The whole lines of a file, from an offset in bytes."""
     with path.open("rb") as file:
         size = complete_size(file)

@@ -60,5 +60,5 @@ def cause(root: Path, shard: int | str | None = None) -> DamagedPart | None:
 
 
 def cause_in_what_was_read() -> DamagedPart | None:
-    """cause() of the folders that this process has read tables of."""
+    """cause() over the folders whose tables this process has read."""
     return next((damage for root in READ if (damage := cause(root)) is not None), None)

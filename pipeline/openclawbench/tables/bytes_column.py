@@ -25,13 +25,13 @@ def bytes_column(name: str, values: Iterable[bytes | mmap | None]) -> pl.Series:
     """
     import pyarrow as pa
 
-    chunks = [list_array(batch) for batch in batched(values)]
+    chunks = [list_array(batch) for batch in batch_values(values)]
     column = pl.from_arrow(pa.chunked_array(chunks, pa.large_list(pa.large_binary())), rechunk=False)
     assert isinstance(column, pl.Series)
     return column.alias(name)
 
 
-def batched(values: Iterable[bytes | mmap | None]) -> Iterator[list[bytes | mmap | None]]:
+def batch_values(values: Iterable[bytes | mmap | None]) -> Iterator[list[bytes | mmap | None]]:
     """Large values alone, small ones in batches. Holds no batch after it is consumed."""
     small: list[bytes | mmap | None] = []
     size = 0

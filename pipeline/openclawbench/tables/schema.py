@@ -152,6 +152,6 @@ def struct_array(values: Sequence[Any], kind: pl.Struct) -> "pa.Array":
 
 
 def null_mask(values: Sequence[Any]) -> "pa.Array | None":
-    """True for each null; None if there is none."""
+    """True for each null; None if the column has no null."""
     is_null = [value is None for value in values]
     return pl.Series(is_null, dtype=pl.Boolean).to_arrow() if any(is_null) else None

@@ -14,7 +14,7 @@ ORDER = "order"  # column by which such a file is sorted
 
 
 def write_sorted(rows: pl.DataFrame, path: Path) -> None:
-    """Write rows that are to be merged, sorted by their text column ORDER."""
+    """Write rows for a later merge, sorted by their text column ORDER."""
     rows.sort(ORDER).write_parquet(path, row_group_size=ROWS, compression="zstd", compression_level=1)
 
 
@@ -23,7 +23,7 @@ def key_order() -> pl.Expr:
     return pl.concat_str(TRAJECTORY_KEY, separator="\0").alias(ORDER)
 
 
-def merged(files: Sequence[Path], scratch: Path) -> Iterator[pl.DataFrame]:
+def merge_sorted(files: Sequence[Path], scratch: Path) -> Iterator[pl.DataFrame]:
     """The rows of files by `write_sorted`, in the order of ORDER, some thousands at a time. `scratch`: a folder for
     temporary files."""
     level = 0
@@ -38,12 +38,12 @@ def merged(files: Sequence[Path], scratch: Path) -> Iterator[pl.DataFrame]:
 
 
 def write_run(files: Sequence[Path], to: Path, scratch: Path) -> None:
-    """At least one such file as one, which is written row group by row group."""
+    """Merge sorted files into one, written row group by row group."""
     import pyarrow.parquet as pq
 
     kinds = pl.read_parquet(files[0], glob=False, n_rows=0).to_arrow().schema
     with pq.ParquetWriter(to, kinds, compression="zstd", compression_level=1) as writer:
-        for rows in merged(files, scratch):
+        for rows in merge_sorted(files, scratch):
             writer.write_table(rows.to_arrow(), row_group_size=ROWS)
 
 

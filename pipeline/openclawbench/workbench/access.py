@@ -17,7 +17,7 @@ import polars as pl
 from openclawbench.base.terminal import warn
 from openclawbench.errors import OpenClawBenchError, UnreadableInput
 from openclawbench.inspect.blind import blind_explanation, blind_trajectory
-from openclawbench.storage.append_log import append, read
+from openclawbench.storage.append_log import append, read_complete_lines
 from openclawbench.tables.record import TRAJECTORY_KEY
 from openclawbench.workbench.readers.reader import Reader, Row
 
@@ -68,7 +68,7 @@ def line_of(key: Key) -> bytes:
 def read_keys(path: Path) -> set[Key]:
     """The keys in a file of SeenLabels. UnreadableInput with file and line."""
     keys = set()
-    for number, line in enumerate(read(path).splitlines(), 1):
+    for number, line in enumerate(read_complete_lines(path).splitlines(), 1):
         try:
             row = json.loads(line)
             keys.add((str(row["source_model"]), str(row["trajectory_id"])))

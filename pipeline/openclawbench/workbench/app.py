@@ -102,7 +102,7 @@ ROUTES = [
     *pages_at("/q/{sample}", review.queue),
     *pages_at("/q/{sample}/{row}/raw", read.drawn_raw),
     *pages_at("/q/{sample}/{row}/why", read.drawn_why),
-    *pages_at("/q/{sample}/{row}", review.drawn),
+    *pages_at("/q/{sample}/{row}", review.review_row),
     post("/q/{sample}/{row}", review.submit),
     post("/disagree/{path:id}", review.disagree),
     *pages_at("/adjudicate/{sample}", review.adjudication),
@@ -125,7 +125,7 @@ ROUTES = [
 ]
 
 
-def failed(request: Request, error: Exception) -> Response:
+def error_page(request: Request, error: Exception) -> Response:
     """An error as a page with one sentence."""
     status = next((code for kind, code in STATUS.items() if isinstance(error, kind)), 500)
     message = one_line(str(error))
@@ -134,8 +134,8 @@ def failed(request: Request, error: Exception) -> Response:
     return render(request, "error.html", status, title=TITLES[status], message=message, advice=None)
 
 
-def swept(request: Request, error: Exception) -> Response:
-    """A table changed while it was read: a run has replaced it."""
+def changed_folder_page(request: Request, error: Exception) -> Response:
+    """The page for a table that a run replaced while it was read."""
     message = (
         "The data folder has changed since it was opened, and what this page reads is gone. Reload to read it anew."
     )
@@ -144,8 +144,8 @@ def swept(request: Request, error: Exception) -> Response:
     return render(request, "error.html", 409, title=TITLES[409], message=message, advice="reload")
 
 
-def unknown(request: Request, error: Exception) -> Response:
-    """An address that no route has."""
+def not_found_page(request: Request, error: Exception) -> Response:
+    """The page for an address without a route."""
     if getattr(request.state, "person", None) is None:
         return Response("Not found.\n", 404, media_type="text/plain")
     message = f"{request.url.path}: there is no such page."
@@ -154,10 +154,10 @@ def unknown(request: Request, error: Exception) -> Response:
 
 Handler = Callable[[Request, Exception], Response | Awaitable[Response]]
 HANDLERS: dict[int | type[Exception], Handler] = {
-    404: unknown,
-    OpenClawBenchError: failed,
-    FileNotFoundError: swept,
-    pl.exceptions.ComputeError: swept,
+    404: not_found_page,
+    OpenClawBenchError: error_page,
+    FileNotFoundError: changed_folder_page,
+    pl.exceptions.ComputeError: changed_folder_page,
 }
 
 

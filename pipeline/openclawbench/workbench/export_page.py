@@ -34,7 +34,7 @@ def export_page(reader: Reader, model: str, trajectory_id: str, *, blind: bool =
             raw_rows = reader.raw(model, trajectory_id, step["step_id"])
             texts = [row | {"content": row["content"].decode("utf-8", "backslashreplace")} for row in raw_rows]
             records[str(step["step_id"])] = texts
-    value = masked({"trajectory": trajectory, "records": records}, f"{model}/{trajectory_id}")
+    value = mask_value({"trajectory": trajectory, "records": records}, f"{model}/{trajectory_id}")
     style = (HERE / "static" / "style.css").read_text(encoding="utf-8")
     script = (HERE / "static" / "page.js").read_text(encoding="utf-8")
     return TEMPLATES.get_template("export.html").render(
@@ -54,7 +54,7 @@ def sha256(text: str) -> str:
     return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
-def masked(value: Row, name: str) -> Row:
+def mask_value(value: Row, name: str) -> Row:
     """The value with what a release would redact replaced by the marker. ReleaseBlocked for what a release refuses."""
     rules = PrivacyRules.load()
     privacy_finder = PrivacyFinder(rules)

@@ -66,7 +66,7 @@ class ReviewLog(Generic[Row, Review]):
             return self.reviews
         if state.st_size < self.offset or (self.stamp and state.st_ino != self.stamp[1]):
             self.forget()
-        content = append_log.read(self.path, self.offset)
+        content = append_log.read_complete_lines(self.path, self.offset)
         for row in content.split(b"\n"):
             if row:
                 self.take(self.reader.validate_json(row))

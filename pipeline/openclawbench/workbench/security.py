@@ -14,7 +14,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from openclawbench.workbench.access import Person
-from openclawbench.workbench.view.html_text import coded
+from openclawbench.workbench.view.html_text import mark_code
 
 COOKIE = "openclawbench"  # with the port behind it: a browser sends cookies of one port to all others
 TOKEN = "token"
@@ -112,10 +112,10 @@ class Guard:
     def refusal(self, request: Request) -> Response | None:
         """The answer to a request that goes no further; None if it may go on."""
         if request.headers.get("host", "") not in self.hosts:
-            return refused("This address is not the workbench's.", 421)
+            return refusal_page("This address is not the workbench's.", 421)
         writes = request.method not in READING
         if writes and (fault := self.foreign(request)):
-            return refused(fault, 403)
+            return refusal_page(fault, 403)
         person = self.sessions.person(request.headers)
         request.state.person = person
         if request.url.path.startswith(OPEN_PATHS):
@@ -126,7 +126,9 @@ class Guard:
         if person is None:
             if self.logins:
                 return RedirectResponse("/login", 303)
-            return refused("Open the address that `openclawbench view` printed: its token lets one browser in.", 403)
+            return refusal_page(
+                "Open the address that `openclawbench view` printed: its token lets one browser in.", 403
+            )
         return None
 
     def foreign(self, request: Request) -> str | None:
@@ -149,17 +151,17 @@ class Guard:
                 "The token of this address was used already, by this or another browser, or is of an earlier start. "
                 "For one more browser stop `openclawbench view` and start it again: it prints a new address."
             )
-            return refused(words, 403)
+            return refusal_page(words, 403)
         return set_cookie(RedirectResponse(clean, 303), self.sessions.cookie, secret, self.secure)
 
 
-def refused(words: str, status: int) -> HTMLResponse:
+def refusal_page(words: str, status: int) -> HTMLResponse:
     """A page that says why a request goes no further. `words`: of the program, never of a request."""
     return HTMLResponse(
         '<!doctype html><html lang="en"><meta charset="utf-8"><title>No entry</title>'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         '<link rel="icon" href="data:,"><link rel="stylesheet" href="/static/style.css">'
-        f'<main><div class="text"><h1>No entry</h1><p>{coded(words)}</p></div></main></html>\n',
+        f'<main><div class="text"><h1>No entry</h1><p>{mark_code(words)}</p></div></main></html>\n',
         status,
     )
 

@@ -28,7 +28,7 @@ from openclawbench.workbench.jobs import Jobs
 from openclawbench.workbench.readers.data_folder import DataReader
 from openclawbench.workbench.readers.index import Query
 from openclawbench.workbench.readers.reader import Reader
-from openclawbench.workbench.view.html_text import coded, marked, middle, visible
+from openclawbench.workbench.view.html_text import mark_code, mark_text, middle, visible
 
 HERE = Path(__file__).parent
 OTHERS = 2  # folders that are compared with, kept open
@@ -208,10 +208,10 @@ def environment() -> Environment:
         lstrip_blocks=True,
     )
     templates.filters |= {
-        "marked": marked,
+        "marked": mark_text,
         "middle": middle,
         "attr": attribute,
-        "coded": coded,
+        "coded": mark_code,
         "words": words,
         "plain_value": plain_value,
         "number": number,
@@ -250,11 +250,11 @@ def render(request: Request, template: str, status: int = 200, **context: Any) -
 def answer(request: Request, template: str, data: Mapping[str, Any], **context: Any) -> Response:
     """The page, or with `.json` at the end of its path its rows."""
     if request.state.json:
-        return JSONResponse(json.loads(json.dumps(data, default=plain, ensure_ascii=False)))
+        return JSONResponse(json.loads(json.dumps(data, default=as_json_value, ensure_ascii=False)))
     return render(request, template, **data, **context)
 
 
-def plain(value: object) -> Any:
+def as_json_value(value: object) -> Any:
     """A value as JSON has it."""
     if isinstance(value, bytes):
         return value.decode("utf-8", "backslashreplace")
@@ -269,6 +269,6 @@ def plain(value: object) -> Any:
     return str(value)
 
 
-def attached(name: str) -> dict[str, str]:
+def attachment_header(name: str) -> dict[str, str]:
     """The header that makes an answer a file."""
     return {"Content-Disposition": f'attachment; filename="{name}"'}

@@ -29,14 +29,14 @@ def best(data: DataFolder, judge: Judge, overrides: Overrides) -> JudgeCertifica
     """Of the certificates of this judge the one with the most pairs; of these the latest. One of the data folder is
     preferred to the one that comes with the program."""
     for paths in (sorted(data.root.glob(PATTERN)), [OF_RULES_JUDGE]):
-        own = [certificate for certificate in read(paths) if is_about(certificate, judge, overrides)]
+        own = [certificate for certificate in read_certificates(paths) if is_about(certificate, judge, overrides)]
         if own:
             chosen = max(own, key=lambda certificate: (certificate.pairs, certificate.date or "", certificate.seed))
             return chosen.model_copy(update={"endpoint": None})  # an address may be private
     return None
 
 
-def read(paths: list[Path]) -> Iterator[JudgeCertificate]:
+def read_certificates(paths: list[Path]) -> Iterator[JudgeCertificate]:
     """The certificates that can be read; certificate_lines() names the others."""
     for path in paths:
         try:
@@ -58,9 +58,9 @@ def certificate_lines(data: DataFolder, run: Run) -> list[str]:
     lines = []
     for judge in judges:
         certificate = best(data, judge, run.overrides)
-        lines.append(certificate.sentence if certificate else uncertified(judge))
+        lines.append(certificate.sentence if certificate else describe_missing_certificate(judge))
     for path in sorted(data.root.glob(PATTERN)):
-        certificate = next(read([path]), None)
+        certificate = next(read_certificates([path]), None)
         if certificate is None:
             lines.append(f"{path}: is not a certificate of this version of the program. Sit the exam again.")
         elif not any(is_about(certificate, judge, run.overrides) for judge in judges):
@@ -71,6 +71,6 @@ def certificate_lines(data: DataFolder, run: Run) -> list[str]:
     return [safe(line) for line in lines]
 
 
-def uncertified(judge: Judge) -> str:
+def describe_missing_certificate(judge: Judge) -> str:
     """The sentence of a judge without a certificate."""
     return f"uncertified judge: {judge.name} ({judge.model}) has not sat the exam. Measure it: openclawbench exam"

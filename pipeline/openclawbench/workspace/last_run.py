@@ -1,4 +1,4 @@
-"""The tables of a data folder as the last run left them, by its manifests alone.
+"""The tables of a data folder as the last run left them, read from its manifests alone.
 
 To find what is up to date, every input, rule and module has to be read, which takes seconds for a large corpus. What
 the last run wrote is known at once.

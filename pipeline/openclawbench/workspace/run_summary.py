@@ -1,47 +1,20 @@
-"""The result of a run, as plain data and sentences: accounting, warnings, and why a person is needed."""
+"""The result of a run in sentences and counts: warnings, splits, and why a person is needed."""
 
 from typing import Any
 
 import polars as pl
 
 from openclawbench.base.terminal import pluralize
-from openclawbench.errors import NEEDS_A_PERSON
 from openclawbench.flow import all_stages
-from openclawbench.records.release import LabelAssignment, LabelPlace, SummaryCount
+from openclawbench.records.release import LabelAssignment, LabelPlace
 from openclawbench.release.writer.summarize import summary
 from openclawbench.rules.release import ReleaseRules
 from openclawbench.sources.openclaw.session_index import REASON as BROKEN_CONTEXT
-from openclawbench.storage.data_folder import DataFolder
-from openclawbench.workspace.certificates import certificate_lines
-from openclawbench.workspace.release_settings import describe_finds
 from openclawbench.workspace.settings import Settings
 from openclawbench.workspace.split_counts import count_splits, split_cautions
 from openclawbench.workspace.update import RunReport
 
 CORPUS_STAGES = {stage.name for stage in all_stages(second_pass=True) if stage.scope != "shard"}
-
-
-def as_data(verb: str, report: RunReport, data: DataFolder, reasons: list[str]) -> dict[str, Any]:
-    """Everything about a run, for --json. `reasons`: reasons_for_a_person()."""
-    summary: dict[str, Any] = {
-        "verb": verb,
-        "redone": report.redone,
-        "stages": [vars(stage) for stage in report.reports],
-        "sources": report.inputs,
-        "needs_a_person": complaints(report),
-        "warnings": warnings(report),
-    }
-    if report.share is not None:
-        share = {"share": str(report.share), "shards": shards_of_share(report), "waiting": waiting_stages(report)}
-        summary |= share
-    elif verb == "release" and report.tables is not None:
-        summary["release"] = str(data.release)
-        summary["left_in"] = describe_finds(data)
-        summary["summary"] = summarize(report.tables[SummaryCount].collect())
-        summary["splits"] = splits(report)
-        summary["cautions"] = cautions(report)
-        summary["judges"] = certificate_lines(data, report.tables.run)
-    return summary | {"exit": {"status": NEEDS_A_PERSON if reasons else 0, "why": reasons}}
 
 
 def complaints(report: RunReport) -> list[str]:

@@ -130,7 +130,7 @@ def read_file(data: DataFolder) -> FileSettings:
 def settings(data: DataFolder, **flags: Any) -> Settings:
     """Resolve every setting. Paths of the last run are kept in the data folder, so that later calls find the inputs."""
     if SCHEME.match(str(data.root)):
-        raise UsageError(f"--data {data.root}: is a folder. Name object storage with --parts, and with --raw.")
+        raise UsageError(f"--data {data.root}: must be a folder. Name object storage with --parts, and with --raw.")
     layout = data.layout()
     default_oracle = data.root / "oracle"
     defaults = {

@@ -111,8 +111,8 @@ def answered(name: str, category: str, answer: Any, right: bool, question: dict[
         call = {question["function"][0]["name"]: "{}"}
         return ([call] if name == CALLS else spelt([call])) if calls else words
     if category.startswith(("memory", "web_search")):
-        said = answer["ground_truth"][0] if right else "I have not found out."
-        return [[f"{{'answer': '{said}', 'context': 'as noted'}}"]]
+        text = answer["ground_truth"][0] if right else "I have not found out."
+        return [[f"{{'answer': '{text}', 'context': 'as noted'}}"]]
     if "multi_turn" in category:
         turns = [[[keyword_call(call)] for call in turn] for turn in answer["ground_truth"]]
         return turns if right else [[[WRONG[0]]] for _ in turns]
@@ -130,13 +130,13 @@ def plain(value: Any) -> Any:
     """An accepted value: inside objects every value is again a list of choices."""
     if isinstance(value, dict):
         return {key: plain(choices[0]) if isinstance(choices, list) else choices for key, choices in value.items()}
-    return [plain(one) for one in value] if isinstance(value, list) else value
+    return [plain(entry) for entry in value] if isinstance(value, list) else value
 
 
 def keyword_call(call: str) -> dict[str, str]:
     """`mv(source='a')` as {"mv": '{"source": "a"}'}."""
     node = ast.parse(call).body[0].value
-    return {node.func.id: json.dumps({one.arg: ast.literal_eval(one.value) for one in node.keywords})}
+    return {node.func.id: json.dumps({keyword.arg: ast.literal_eval(keyword.value) for keyword in node.keywords})}
 
 
 def spelt(calls: list[dict[str, str]]) -> str:

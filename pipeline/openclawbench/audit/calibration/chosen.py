@@ -1,7 +1,7 @@
-"""Verdicts on trajectories that a reviewer chose, instead of ones that were drawn.
+"""Verdicts on trajectories that a reviewer chose, as opposed to those of a drawn sample.
 
-They are review records as any others, in a sample of their own that grows. A person chooses what looks wrong, so no
-share of this sample is a rate of anything: the report says so, and neither a release nor the corrected gap uses them.
+They are ordinary review records, in a growing sample of their own. People choose what looks wrong, so no share of this
+sample estimates a rate: the report says so, and neither a release nor the corrected gap uses them.
 """
 
 from collections.abc import Mapping
@@ -20,8 +20,9 @@ SILVER = ("silver_anomaly_label", "silver_subtype", "silver_onset", "silver_evid
 
 
 def chosen_row(record: Mapping[str, Any]) -> CalibrationSampleRow:
-    """A trajectory as a row of the sample of chosen ones. `record`: the fields of Master, with a decided label. A label
-    that changes makes another row. UsageError if the label is undecided: there is nothing to agree with."""
+    """A trajectory as a row of the sample of chosen ones. `record`: the fields of Master, with a decided label. A
+    changed label makes a new row. Raises UsageError if the label is undecided, because a verdict could not agree or
+    disagree with it."""
     if record["is_anomalous"] is None:
         raise UsageError(
             f"{record['trajectory_id']}: its label is undecided, so no verdict can agree or disagree with it. "

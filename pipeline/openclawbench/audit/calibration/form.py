@@ -88,7 +88,7 @@ def read_closed_answers(answers: Answers) -> dict[str, Any] | InvalidAnswer:
 
 
 def onset(answers: Answers, drawn: CalibrationSampleRow, rules: AuditRules) -> dict[str, Any] | InvalidAnswer:
-    """human_onset: a step of the trajectory, or that none can be named."""
+    """human_onset: a step of the trajectory, or the statement that no step can be named."""
     written = answers["human_onset"].lower()
     if not written or written in rules.answers.nowhere:
         return {"human_onset": None, "onset_reviewed": bool(written)}
@@ -101,7 +101,7 @@ def onset(answers: Answers, drawn: CalibrationSampleRow, rules: AuditRules) -> d
 
 
 def evidence(answers: Answers, drawn: CalibrationSampleRow) -> dict[str, Any] | InvalidAnswer:
-    """human_evidence: the quotes that a reviewer names, a line each; a quote may be a JSON string."""
+    """human_evidence: the quotes that a reviewer names, one per line; a quote may be a JSON string."""
     quotes = []
     for line in filter(None, map(str.strip, answers[EVIDENCE].split("\n"))):
         number, _, rest = line.partition(" ")
@@ -127,7 +127,7 @@ def unquote_text(text: str) -> str:
 
 
 def evidence_lines(quotes: list[EvidenceQuote]) -> str:
-    """Quotes as the form has them."""
+    """Quotes as the form shows them."""
     return "\n".join(f"{q.step_id} {q.field} {json.dumps(q.quote, ensure_ascii=False)}" for q in quotes)
 
 

@@ -67,7 +67,7 @@ def draw(
     refuse_empty_pool(root, corpus, candidates, pool_kind)
     if pool_kind == "labelled" and allocation == "neyman":
         raise UsageError(
-            "--pool labelled --allocate neyman: the corrected gap is about passing trajectories. Take one."
+            "--pool labelled --allocate neyman: the corrected gap is about passing trajectories. Use one of the two."
         )
     pool = by_slice(candidates, names)
     number = candidates.height if wanted is None else wanted

@@ -82,7 +82,7 @@ def drawn_from(sample: CalibrationSample) -> list[Row]:
 
 
 def pool_rows(sample: CalibrationSample, pool: int) -> list[Row]:
-    """The rows of T36 about what was drawn from."""
+    """The rows of T36 about the population that was drawn from."""
     if sample.pool_kind == "labelled":
         return [quantity("labelled trajectories", pool, None, "every trajectory with a label outside review")]
     return [

@@ -82,7 +82,7 @@ def table(reviews: Sequence[EventReview], sample: EventSample, number: int) -> S
 
 
 def field_section(reviews: Sequence[EventReview], number: int) -> Section:
-    """Which fields of the descriptors, and which steps, reviewers call wrong."""
+    """The descriptor fields and steps that reviewers call wrong."""
     fields = {name: sum(name in review.wrong_fields for review in reviews) for name in get_args(ReviewedField)}
     structures = {name: sum(review.structure == name for review in reviews) for name in get_args(Structure)}
     return Section(

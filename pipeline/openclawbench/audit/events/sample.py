@@ -1,4 +1,4 @@
-"""The event-evidence sample (paper E.10): steps stratified by category, with what a reviewer needs to judge them."""
+"""The event-evidence sample (paper E.10): steps stratified by category, with what a reviewer needs to judge each."""
 
 import shlex
 from typing import Any, get_args
@@ -67,7 +67,7 @@ def by_key(table: pl.LazyFrame, number: str) -> dict[Key, dict[str, Any]]:
 
 
 def flag_text(evidence: dict[str, Any], text: dict[str, Any]) -> str:
-    """A flag with its rule and, if it comes from a text, the words."""
+    """A flag with its rule and, for a flag from a text, the matched words."""
     words = (text.get(evidence["field"]) or "")[evidence["start"] : evidence["end"]] if evidence["end"] else ""
     return f"{evidence['flag']} ({evidence['rule_id']}, {evidence['field']})" + (f": {words}" if words else "")
 

@@ -69,7 +69,8 @@ def read_sheet(path: Path, needed: Sequence[str]) -> tuple[bytes, list[SheetRow]
 
 
 def require_columns(path: Path, rows: Sequence[SheetRow], needed: Sequence[str]) -> None:
-    """Raises UnreadableInput if a column is in no row. If only some rows lack it, that is their own fault."""
+    """Raises UnreadableInput if a column is in no row. If only some rows lack it, each of them has a fault of its
+    own."""
     if missing := [name for name in needed if not any(name in row.values for row in rows)]:
         where = f"{path}:{1 if rows[0].is_text else rows[0].line}"
         raise UnreadableInput(f"{where}: no column {', '.join(missing)}. Keep this column of the sheet.")

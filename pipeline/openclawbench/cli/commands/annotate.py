@@ -1,4 +1,4 @@
-"""`openclawbench annotate`: FullTax, the second pass, questions asked again, and what asking would cost."""
+"""`openclawbench annotate`: FullTax, the second pass, repeated questions, and the cost estimate."""
 
 import json
 from dataclasses import asdict

@@ -1,4 +1,4 @@
-"""`openclawbench exam`: how good a judge is, measured on pairs of recorded sessions before it is believed."""
+"""`openclawbench exam`: measure a judge on pairs of recorded sessions before its labels are used."""
 
 import json
 import math
@@ -173,7 +173,7 @@ def requirements(texts: list[str]) -> dict[str, float]:
 
 
 def check_date(date: str | None) -> None:
-    """UsageError for a date that is not one."""
+    """Raise UsageError if the date is not valid."""
     try:
         calendar_date.fromisoformat(date or "2000-01-01")
     except ValueError as error:
@@ -181,7 +181,7 @@ def check_date(date: str | None) -> None:
 
 
 def shortfall(name: str, required: float, card: dict[str, Any]) -> str | None:
-    """The sentence of a requirement that is not met; None for one that is."""
+    """The sentence on a requirement that is not met; None if it is met."""
     share = card[name]["share"]
     at_most = name in AT_MOST
     if share is not None and (share <= required if at_most else share >= required):
@@ -200,7 +200,7 @@ def stress_variants(exam: "Exam", stress: str | None, flags: Flags) -> "list[Var
 def run_stress(
     exam: "Exam", sitting: "Sitting", variants: "list[Variant]", flags: Flags, progress: ConsoleProgress
 ) -> dict[str, Any] | None:
-    """The flips of these variants; None without any."""
+    """The flips of these variants; None without variants."""
     from openclawbench.exam.stress.kit import run_kit
 
     return run_kit(exam, sitting, variants, flags, progress) if variants else None

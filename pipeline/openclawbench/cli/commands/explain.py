@@ -8,11 +8,6 @@ import typer
 from openclawbench.base.terminal import output
 from openclawbench.cli.options import DATA, Data, TrajectoryId
 from openclawbench.cli.render.explain import print_explanation
-from openclawbench.inspect.explain.explain import explain as explain_trajectory
-from openclawbench.inspect.find import find
-from openclawbench.storage.data_folder import DataFolder
-from openclawbench.workspace.settings import settings
-from openclawbench.workspace.update import open_run
 
 
 def explain(
@@ -24,9 +19,9 @@ def explain(
     ] = False,
 ) -> None:
     """For each descriptor, flag, score and candidate the rule behind it, and the marked text that made it hold."""
-    folder = DataFolder(data)
-    run = open_run(folder, settings(folder))
-    explanation = explain_trajectory(run, find(run, trajectory), step)
+    from openclawbench.api import open_data
+
+    explanation = open_data(data, may_be_new=True).explain(trajectory, step).as_dict
     if json_out:
         print(json.dumps(explanation, indent=1, ensure_ascii=False))
     else:

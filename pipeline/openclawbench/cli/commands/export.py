@@ -11,11 +11,7 @@ from openclawbench.cli.options import DATA, Data, choices
 from openclawbench.cli.write_output import write_output
 from openclawbench.errors import NEEDS_A_PERSON, MissingExtra, UsageError
 from openclawbench.inspect.export.sessions import FORMS, export_sessions
-from openclawbench.inspect.export.tables import FORMATS, TABLES, encode, read_table
-from openclawbench.inspect.find import find, left_out
-from openclawbench.storage.data_folder import DataFolder
-from openclawbench.workspace.settings import settings
-from openclawbench.workspace.update import open_run
+from openclawbench.inspect.export.tables import FORMATS, TABLES, encode
 
 HTML = "html"  # one trajectory as a page
 TableName = Annotated[
@@ -48,14 +44,15 @@ def export(
         raise UsageError("export: name a stage, or a form with --to.")
     if stage is not None and file_format == "parquet" and to is None and sys.stdout.isatty():
         raise UsageError("export --format parquet: cannot write to a terminal. Name a file with -o.")
-    folder = DataFolder(data)
-    run = open_run(folder, settings(folder))
+    from openclawbench.api import open_data
+
+    opened = open_data(data, may_be_new=True)
     if stage is not None:
-        write_output(encode(read_table(run, stage), file_format), to)
+        write_output(encode(opened.table(stage), file_format), to)
     elif form is not None:
-        written, empty = export_sessions(run, form, to)
+        written, empty = export_sessions(opened.state, form, to)
         output().print(safe(f"{written} trajectories written to {to}; {empty} say nothing and are left out"))
-    if missing := left_out(run, TABLES[stage or "merge"]):
+    if missing := opened.stale(stage or "merge"):
         errors().print(one_line(missing))
         raise typer.Exit(NEEDS_A_PERSON)
 
@@ -70,9 +67,9 @@ def export_one(trajectory: str | None, data: Path, to: Path | None) -> None:
         raise MissingExtra(
             f"export --to html: needs {error.name}. Install it: pip install 'openclawbench[view]'."
         ) from error
+    from openclawbench.api import open_data
     from openclawbench.workbench.readers.data_folder import DataReader
 
-    folder = DataFolder(data)
-    key = find(open_run(folder, settings(folder)), trajectory)
-    page = export_page(DataReader(data), key.source_model, key.trajectory_id)
+    chosen = open_data(data, may_be_new=True).trajectory(trajectory)
+    page = export_page(DataReader(data), chosen.source_model, chosen.trajectory_id)
     write_output([page.encode("utf-8", "backslashreplace")], to)

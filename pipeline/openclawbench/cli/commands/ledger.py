@@ -78,7 +78,8 @@ def export(
     """Every answer as JSONL, the response verbatim."""
     with reading(DataFolder(data).ledger) as connection:
         write_output(
-            (json.dumps(row, ensure_ascii=False).encode() + b"\n" for row in ledger_report.exported(connection)), to
+            (json.dumps(row, ensure_ascii=False).encode() + b"\n" for row in ledger_report.export_answers(connection)),
+            to,
         )
 
 

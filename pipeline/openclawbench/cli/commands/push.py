@@ -28,8 +28,8 @@ def push(
     yes: Yes = False,
 ) -> None:
     """Upload a release to the Hugging Face Hub, if `validate` finds nothing wrong with it."""
+    from openclawbench.api import validate
     from openclawbench.release.hub import push as upload
-    from openclawbench.release.validate.validate import validate
 
     folder = release or DataFolder(data).release
     if not folder.is_dir():

@@ -7,10 +7,6 @@ import typer
 from openclawbench.base.terminal import output
 from openclawbench.cli.options import DATA, Data, TrajectoryId
 from openclawbench.cli.render.trajectory import print_trajectory
-from openclawbench.inspect.find import find
-from openclawbench.storage.data_folder import DataFolder
-from openclawbench.workspace.settings import settings
-from openclawbench.workspace.update import open_run
 
 
 def show(
@@ -22,6 +18,7 @@ def show(
     ] = False,
 ) -> None:
     """A trajectory to read: steps, descriptors, label, evidence marked."""
-    folder = DataFolder(data)
-    run = open_run(folder, settings(folder))
-    print_trajectory(run, find(run, trajectory), output(), full, not no_label)
+    from openclawbench.api import open_data
+
+    opened = open_data(data, may_be_new=True)
+    print_trajectory(opened.state, opened.trajectory(trajectory).key, output(), full, not no_label)

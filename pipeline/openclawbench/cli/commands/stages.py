@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -40,12 +40,9 @@ from openclawbench.errors import NEEDS_A_PERSON, UsageError
 from openclawbench.flow import VERBS
 from openclawbench.inspect.reports import table_report
 from openclawbench.storage.data_folder import DataFolder
-from openclawbench.workspace import run_summary
-from openclawbench.workspace.certificates import certificate_lines
-from openclawbench.workspace.release_settings import describe_finds
-from openclawbench.workspace.second_pass import independence_warnings
-from openclawbench.workspace.settings import settings
-from openclawbench.workspace.update import RunReport, update
+
+if TYPE_CHECKING:
+    from openclawbench.api import RunResult
 
 LastStage = Annotated[
     str, typer.Option("--to", help=f"Last stage: {', '.join(VERBS)}.", autocompletion=choices(*VERBS))
@@ -89,46 +86,42 @@ release = stage_command("release", *JUDGED, RELEASING)
 
 def run_to(verb: str, path: Path, json_out: bool, annotation_pass: int = 1, debug: bool = False, **flags: Any) -> None:
     """Bring a data folder up to date as far as a verb, and print what happened. Exit status 1 if a person is needed."""
-    data = DataFolder(path)
-    chosen = settings(data, **flags)
+    from openclawbench import api
+
     with ConsoleProgress(quiet=json_out) as progress:
-        report = update(data, chosen, verb, progress, annotation_pass, debug=debug)
-    print_lines(errors(), run_summary.complaints(report))
-    print_lines(errors(), independence_warnings(chosen))
-    print_lines(errors(), run_summary.warnings(report))
-    reasons = run_summary.reasons_for_a_person(report, chosen)
+        result = api.run(path, to=verb, annotation_pass=annotation_pass, progress=progress, debug=debug, **flags)
+    print_lines(errors(), result.needs_a_person)
+    print_lines(errors(), result.independence)
+    print_lines(errors(), result.warnings)
     if json_out:
-        print(json.dumps(run_summary.as_data(verb, report, data, reasons), indent=1, ensure_ascii=False))
+        print(json.dumps(result.as_dict, indent=1, ensure_ascii=False))
     else:
-        print_report(verb, report, data)
-    if report.released is not None:
-        print_lines(errors(), describe_finds(data))
-        if not json_out:
-            assert report.tables is not None
-            print_lines(errors(), certificate_lines(data, report.tables.run))
-            cautions = [f"warning: {caution}" for caution in run_summary.cautions(report)]
-            print_lines(errors(), cautions, style="yellow")
-    if reasons:
-        errors().print(one_line(exit_line(reasons, verb, report.released is not None)), style="yellow")
+        print_result(result)
+    print_lines(errors(), result.left_in)
+    if not json_out:
+        print_lines(errors(), result.judges)
+        print_lines(errors(), [f"warning: {caution}" for caution in result.cautions], style="yellow")
+    if not result.ok:
+        errors().print(one_line(exit_line(result.reasons, verb, result.release is not None)), style="yellow")
         raise typer.Exit(NEEDS_A_PERSON)
 
 
-def print_report(verb: str, report: RunReport, data: DataFolder) -> None:
+def print_result(result: "RunResult") -> None:
     """Tables for people."""
-    console = output()
-    if not report.redone and not report.released:
+    console, verb, report = output(), result.to, result.report
+    if not result.redone and not report.released:
         console.print(f"{verb}: nothing has changed, nothing was redone")
     print_inputs(console, report.inputs)
     if report.share is not None:
-        print_share(console, report, verb, data)
+        print_share(console, report, verb, result.data)
     elif verb == "fuse":
         assert report.tables is not None
         console.print()
         print_coverage(console, report)
         tables = report.tables
         coverage = table_report("coverage", tables.run, tables.__getitem__, with_inputs=True)
-        console.print(f"\n{write_report(data, coverage)}")
+        console.print(f"\n{write_report(DataFolder(result.data), coverage)}")
     elif verb == "packet":
         print_packets(console, report)
     elif verb == "release":
-        print_release(console, report, data)
+        print_release(console, result)

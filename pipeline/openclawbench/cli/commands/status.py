@@ -22,7 +22,6 @@ from openclawbench.workspace.file_outcomes import count_inputs, noted_files
 from openclawbench.workspace.release_settings import release_commands
 from openclawbench.workspace.run_summary import unusable_context, warning_rows
 from openclawbench.workspace.settings import settings
-from openclawbench.workspace.update import open_run
 
 ROWS_SHOWN, NAME_SHOWN = 200, 120  # rows of a table, and characters of a name
 RELEASE = {
@@ -35,9 +34,10 @@ RELEASE = {
 @with_settings(INPUTS)
 def status(data: Data = DATA, json_out: Json = False, flags: Flags = NO_FLAGS) -> None:
     """Which stages are up to date, what came in, what no rule knows."""
-    folder = DataFolder(data)
-    chosen = settings(folder, **flags)
-    run, commands = open_run(folder, chosen), release_commands(chosen)
+    from openclawbench.api import open_data
+
+    run = open_data(data, may_be_new=True, **flags).state
+    commands = release_commands(settings(DataFolder(data), **flags))
     if json_out:
         print(json.dumps(state.as_data(run, commands), indent=1, ensure_ascii=False))
     else:

@@ -7,11 +7,6 @@ import typer
 
 from openclawbench.base.terminal import one_line, safe
 from openclawbench.cli.options import DATA, Data, TrajectoryId
-from openclawbench.inspect.find import find
-from openclawbench.inspect.raw_records import raw_records
-from openclawbench.storage.data_folder import DataFolder
-from openclawbench.workspace.settings import settings
-from openclawbench.workspace.update import open_run
 
 
 def trace(
@@ -21,13 +16,13 @@ def trace(
     raw: Annotated[str | None, typer.Option("--raw", help="Raw sessions, if they have moved.")] = None,
 ) -> None:
     """The raw records behind a step, byte for byte: pointers on stderr, bytes on stdout."""
-    folder = DataFolder(data)
-    run = open_run(folder, settings(folder, raw=raw))
-    for pointer, record in raw_records(run, find(run, trajectory), step):
-        place = f"{pointer['source_file']}:{pointer['line']} byte {pointer['offset']}"
-        print(f"step {pointer['step_id']} {pointer['part']}: {one_line(place)}", file=sys.stderr, flush=True)
+    from openclawbench.api import open_data
+
+    for record in open_data(data, raw=raw, may_be_new=True).trajectory(trajectory).raw(step):
+        place = f"{record.source_file}:{record.line} byte {record.offset}"
+        print(f"step {record.step_id} {record.part}: {one_line(place)}", file=sys.stderr, flush=True)
         if sys.stdout.isatty():
-            print(safe(record.decode("utf-8", "backslashreplace")))
+            print(safe(record.content.decode("utf-8", "backslashreplace")))
         else:
-            sys.stdout.buffer.write(record + b"\n")
+            sys.stdout.buffer.write(record.content + b"\n")
             sys.stdout.buffer.flush()

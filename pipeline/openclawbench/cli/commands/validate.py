@@ -18,9 +18,9 @@ Workers = Annotated[
 
 def validate(release: ReleaseFolder, workers: Workers = None, json_out: Json = False) -> None:
     """Check a release against itself: derive it again from its texts, answers and rules, and compare."""
-    from openclawbench.release.validate.validate import validate as validate_release
+    from openclawbench import api
 
-    findings = validate_release(release, workers)
+    findings = api.validate(release, workers)
     if json_out:
         print(json.dumps(findings.as_data(), indent=1, ensure_ascii=False))
     else:

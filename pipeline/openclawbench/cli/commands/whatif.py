@@ -9,11 +9,8 @@ import typer
 from openclawbench.base.terminal import errors, output, safe
 from openclawbench.cli.options import DATA, Data, Json
 from openclawbench.cli.render.whatif import print_what_if
-from openclawbench.inspect.whatif.whatif import KINDS, what_if
+from openclawbench.inspect.whatif.whatif import KINDS
 from openclawbench.rules.loading.rule_file import rule_path
-from openclawbench.storage.data_folder import DataFolder
-from openclawbench.workspace.settings import settings
-from openclawbench.workspace.update import open_run
 
 RuleFiles = Annotated[
     list[Path],
@@ -31,14 +28,15 @@ def whatif(
     json_out: Json = False,
 ) -> None:
     """What other rules would change, without touching the work tables."""
-    folder = DataFolder(data)
+    from openclawbench.api import open_data
+
     for path in files_in_force(rules):
         errors().print(
             f"warning: {safe(str(path))} is the file in force, so it is compared with itself. Give a changed copy. "
             "To see what an edited file in force changes, compare two data folders, run before and after.",
             highlight=False,
         )
-    result = what_if(open_run(folder, settings(folder)), rules, examples, packets)
+    result = open_data(data, may_be_new=True).what_if(rules, examples=examples, packets=packets)
     if missing := result["shards_left_out"]:
         errors().print(f"{missing} of {missing + result['shards']} shards are not up to date and left out")
     if json_out:

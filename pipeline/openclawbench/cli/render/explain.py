@@ -31,7 +31,7 @@ def print_explanation(explanation: Row, console: Console, one_step: bool) -> Non
 
 
 def in_words(rule: Row | None) -> str:
-    """A rule: id, place, what it says; of long words the beginning, as the whole is at its place."""
+    """A rule: id, place and text. Long texts are cut; the rule file has them in full."""
     if rule is None:
         return "no rule"
     place = f" ({rule['place']})" if rule["place"] else ""
@@ -181,7 +181,7 @@ def print_step(step: Row, console: Console) -> None:
 
 
 def value_with_rule(console: Console, name: str, entry: Row) -> None:
-    """A value, its rule, and the marked texts."""
+    """A value with its rule and the marked texts."""
     shown = {True: "yes", False: "no"}.get(entry["value"], entry["value"]) if entry["value"] is not None else "-"
     line(console, Text(flat(f"{name} "), style="dim") + Text(flat(str(shown)), style="bold"))
     line(console, f"by {in_words(entry['rule'])}", 6)

@@ -1,4 +1,4 @@
-"""Explain, for people: the label, and how each pass came to it."""
+"""Explain, for people: the label, and how each pass decided it."""
 
 from typing import Any
 
@@ -52,7 +52,7 @@ def print_decisions(decisions: list[Row], console: Console) -> None:
 
 
 def print_stage(name: str, stage_answer: Row, console: Console) -> None:
-    """One stage: the question, the calls, the reading. What it says stands with the label, but for an audit's."""
+    """One stage: the question, the calls, the reading. Its content is printed with the label, except for an audit."""
     asked = stage_answer["asked"]
     saw = asked["saw"]
     material = {"packet": "the packet", "evidence": "the evidence, without outcome and risk"}[saw["record"]]

@@ -1,7 +1,8 @@
 """Tables and lines about a run."""
 
+from pathlib import Path
 from shlex import quote
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 from rich.console import Console
@@ -14,15 +15,12 @@ from openclawbench.records.release import SummaryCount
 from openclawbench.records.tiers import TIERS
 from openclawbench.release.baseline_notice import notice_of
 from openclawbench.reports.counting import percent
-from openclawbench.storage.data_folder import DataFolder
 from openclawbench.tables.record import TRAJECTORY_KEY
-from openclawbench.workspace.run_summary import (
-    shards_of_share,
-    splits,
-    summarize,
-    waiting_stages,
-)
+from openclawbench.workspace.run_summary import shards_of_share, summarize, waiting_stages
 from openclawbench.workspace.update import RunReport
+
+if TYPE_CHECKING:
+    from openclawbench.api import RunResult
 
 SLICES = [f"{outcome}_{bucket}_risk" for outcome in ("pass", "fail") for bucket in ("low", "medium", "high")]
 SUBTYPE_TABLES = {"anomaly_type_l2": "accepted", "anomaly_type_l2_baseline": "baseline: the rules judge's"}
@@ -71,7 +69,7 @@ def print_inputs(console: Console, counts: list[dict[str, Any]]) -> None:
 
 
 def print_coverage(console: Console, report: RunReport) -> None:
-    """How outcomes and sessions met."""
+    """How outcomes were joined with sessions."""
     assert report.tables is not None
     rows = report.tables[Coverage].select(*COVERAGE_COLUMNS).collect()
     console.print(table("Fusion coverage", COVERAGE_COLUMNS.values(), rows.iter_rows()))
@@ -90,8 +88,9 @@ def print_packets(console: Console, report: RunReport) -> None:
     )
 
 
-def print_release(console: Console, report: RunReport, data: DataFolder) -> None:
+def print_release(console: Console, result: "RunResult") -> None:
     """Outcomes, tiers, slices, subtypes, the outcome-process gap, the splits and the folder of a release."""
+    report = result.report
     assert report.tables is not None
     counts = report.tables[SummaryCount].collect()
     summary = summarize(counts)
@@ -101,8 +100,8 @@ def print_release(console: Console, report: RunReport, data: DataFolder) -> None
     console.print()
     print_gap(console, summary["outcome_process_gap"])
     console.print()
-    print_splits(splits(report), console)
-    console.print(f"\nrelease: {safe(str(data.release))}", style="green")
+    print_splits(result.splits, console)
+    console.print(f"\nrelease: {safe(str(result.release))}", style="green")
     if notice := notice_of(summary["judge"]):
         console.print(notice)
 
@@ -156,8 +155,8 @@ def print_splits(rows: list[dict[str, Any]], console: Console) -> None:
     console.print(table(title, names, ([row[name] for name in names] for row in rows)))
 
 
-def print_share(console: Console, report: RunReport, verb: str, data: DataFolder) -> None:
-    """What is done of a share, what waits for the other shares, and the last command to run."""
+def print_share(console: Console, report: RunReport, verb: str, data: Path) -> None:
+    """The progress of a share, the stages that wait for other shares, and the last command to run."""
     sentence = f"share {report.share}: {shards_of_share(report)} shards are up to date"
     waiting = waiting_stages(report)
     names = [*waiting, *(["the release"] if verb == "release" else [])]
@@ -169,7 +168,7 @@ def print_share(console: Console, report: RunReport, verb: str, data: DataFolder
             if missing
             else "for the last run: all shards are there"
         )
-        command = f"openclawbench run --data {safe(quote(str(data.root)))}"
+        command = f"openclawbench run --data {safe(quote(str(data)))}"
         sentence += f"; {', '.join(names)} {wait} {until}. Then one run without --shard does the rest: `{command}`"
     console.print(f"\n{sentence if names else sentence + '.'}", soft_wrap=True, highlight=False)
 

@@ -43,7 +43,7 @@ def positions(functions: list[dict[str, Any]]) -> dict[str, list[str]]:
 
 
 def task_of(entry: dict[str, Any], category: str, answer: Any) -> dict[str, Any]:
-    """A task as the head of this file says."""
+    """A task in the form that the module's docstring describes."""
     held_back = dict(entry.get("missed_function", {}))
     simulator = None
     if category.startswith("multi_turn"):
@@ -66,7 +66,7 @@ def task_of(entry: dict[str, Any], category: str, answer: Any) -> dict[str, Any]
 
 
 def load(category: str) -> tuple[dict[str, dict[str, Any]] | None, dict[str, Any]]:
-    """(tasks, answers) by id; no tasks where BFCL has no such category."""
+    """(tasks, answers) by id; no tasks if BFCL does not have the category."""
     from bfcl_eval.utils import load_dataset_entry, load_ground_truth_entry
 
     try:

@@ -35,7 +35,7 @@ READ_SCHEMA = pl.Schema(
 
 
 class Fields(NamedTuple):
-    """Where the values of READ are in arguments with certain field names."""
+    """The places of the values of READ in arguments with certain field names."""
 
     places: list[tuple[int, list[str]]]  # place in READ -> the names to look under, the first that holds text
     patch: bool  # there may be a patch text
@@ -54,7 +54,7 @@ def read_calls(distinct: pl.DataFrame, rules: DescribeRules, shell_rules: ShellR
 
 
 class CallReader:
-    """Reads one call's JSON arguments. Remembers names, nothing else."""
+    """Reads the JSON arguments of a call. It remembers names and nothing else."""
 
     def __init__(self, rules: DescribeRules, shell_rules: ShellRules) -> None:
         self.prefix = re.compile(rules.name_prefix)
@@ -129,7 +129,7 @@ class CallReader:
         return [tool, name, inner, *values, patch, number, by_word, server, dry_run]
 
     def fields(self, names: tuple[str, ...]) -> Fields:
-        """Where arguments with these field names have what."""
+        """The places of READ in arguments with these field names."""
         ranked: list[list[tuple[int, int, str]]] = [[] for _ in READ]
         for order, name in enumerate(names):
             for place, rank in self.columns.get(plain_name(name), ()):

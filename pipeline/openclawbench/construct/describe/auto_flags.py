@@ -1,7 +1,7 @@
 """Automatic process flags of each step, with the evidence of each (paper T12; docs/reference/event_guide.md).
 
-Text flags come from the agent's own words (auto_flags_in_text.py), structural flags from what a step is and how it
-ended. A flag is a signal, never a label. docs/develop/add_a_flag.md says how to add one.
+Text flags come from the agent's own words (auto_flags_in_text.py), structural flags from the kind of a step and its
+end. A flag is a signal, never a label. docs/develop/add_a_flag.md says how to add one.
 """
 
 import polars as pl

@@ -81,9 +81,9 @@ def group(language: str, name: str) -> str:
 
 
 def first_places(pieces: pl.DataFrame, language: str, rules: FlagRules) -> pl.DataFrame:
-    """One column per rule that was searched: byte offset of its first hit in a piece; None if it has none, or where
-    something in the piece takes its flag or the rule back. Rare rules have a thread of their own: with the others they
-    would be more patterns than stay ready."""
+    """One column per rule that was searched: byte offset of its first hit in a piece; None if the rule has no hit, or
+    where something in the piece takes its flag or the rule back. Rare rules have a thread of their own: with the others
+    they would be more patterns than stay ready."""
     wanted = [rare for rare, column in ((False, "common"), (True, "rare")) if pieces[column].any()]
     return pl.concat([places_of(pieces, language, rules, rare) for rare in wanted], how="horizontal")
 

@@ -1,4 +1,5 @@
-"""Tool calls -> what they do: tool rules on names and arguments, shell rules on commands. One row per distinct call."""
+"""From tool calls to what they do: tool rules read names and arguments, shell rules read commands. One row per distinct
+call."""
 
 from collections.abc import Sequence
 from functools import cache

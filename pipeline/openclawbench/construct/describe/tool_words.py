@@ -1,4 +1,4 @@
-"""The word of an unknown tool's name, or of its action, that says what the tool does (describe.toml: word, noun)."""
+"""The word in an unknown tool's name or action that says what the tool does (describe.toml: word, noun)."""
 
 import re
 from collections.abc import Iterable
@@ -98,5 +98,5 @@ def pieces(name: str) -> list[Words]:
 
 
 def first_of(values: Iterable[int | None]) -> int | None:
-    """The first that is there."""
+    """The first value that is not None."""
     return next((value for value in values if value is not None), None)

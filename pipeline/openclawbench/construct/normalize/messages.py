@@ -1,5 +1,4 @@
-"""The sentences about files that cannot be used: which file and which session in it, which line, what is wrong, what to
-do."""
+"""Sentences about files that cannot be used: file, session, line, cause and what to do."""
 
 from typing import Any
 
@@ -43,7 +42,7 @@ COMPLETE = "Add what is missing, or take the file out of the raw folder."
 
 
 def unreadable(file: SessionFile, error: str) -> str:
-    """Sentence for bytes that could not be had; an error that ends with a full stop says itself what to do."""
+    """Sentence for bytes that could not be read. An error that ends with a full stop already says what to do."""
     return f"{file.path}: {error}" if error.endswith(".") else f"{file.path}: {error}. Make it readable and run again."
 
 
@@ -89,12 +88,12 @@ def describe_refusal(file: SessionFile, fault: Fault, stored: bool) -> tuple[int
 
 
 def too_deep(file: SessionFile, stored: bool) -> str:
-    """Sentence for a session that an adapter gives up for the depth of a value, it does not know where."""
+    """Sentence for a session with a value that is nested too deeply, at a place that the adapter does not know."""
     return f"{place(file, stored)}: {TOO_DEEP}. {STORE_HINT if stored else LINE_HINT}"
 
 
 def place(file: SessionFile, stored: bool) -> str:
-    """Which file, and which session of a store or of a table."""
+    """The file, and the session of a store or of a table."""
     return f"{file.path}: {file.row}" if file.row else f"{file.path}: session {file.member}" if stored else file.path
 
 

@@ -118,7 +118,7 @@ def read_file(row: dict[str, Any], rules: NormalizeRules) -> SessionFile:
 
 
 def note_store(file: SessionFile, noted: dict[str, Any], rules: NormalizeRules) -> SessionFile:
-    """What there is to say of a store, of a log of one, or of a row of a table: no session."""
+    """Note a file without a session of its own: a store, the log of a store, or a row of a table."""
     reason, file.records_in = noted["reason"], noted["records"]
     if reason in messages.TABLE_HINTS:
         word = next((word for word in ("line", "row") if word in noted), None)
@@ -179,14 +179,14 @@ def note_row(file: SessionFile, context: dict[str, Any]) -> None:
 
 
 def note_sidecar(file: SessionFile, kind: str | None, gave: list[str], content: bytes | memoryview) -> SessionFile:
-    """A file that lies beside sessions. `kind`: id of the rule that knows it; `gave`: what sessions took of it."""
+    """Note a file beside sessions. `kind`: id of the rule that recognizes it; `gave`: what sessions took from it."""
     file.disposition = "sidecar"
     reason = "used_as_context" if gave else kind or "no_session"
     return refuse(file, reason, None, messages.sidecar_sentence(file, kind, gave), content)
 
 
 def read_index(file: SessionFile, content: bytes | memoryview, gave: list[str]) -> SessionFile:
-    """A session index, which lies beside sessions: told where something in it cannot be used."""
+    """Note a session index, and which parts of it cannot be used."""
     if (fault := index_fault(file.path, content)) is None:
         return note_sidecar(file, None, gave, content)
     file.disposition = "sidecar"
@@ -196,8 +196,8 @@ def read_index(file: SessionFile, content: bytes | memoryview, gave: list[str]) 
 def read_long(
     file: SessionFile, content: memoryview, source: Source | None, context: dict[str, Any], rules: NormalizeRules
 ) -> bytes | None:
-    """Read a very long session in little memory, if its adapter can. Returns the bytes that still have to be looked at:
-    none then, else the beginning of the file if that is enough, or all of it."""
+    """Read a very long session in little memory, if its adapter can. Returns the bytes that remain to be read: None if
+    the adapter could, else the beginning of the file if that suffices, or all of it."""
     head = bytes(content[:HEAD_BYTES])
     if source is None:
         return bytes(content) if identify_long(file.path, head, len(content)) is None else head

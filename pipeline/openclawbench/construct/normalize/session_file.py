@@ -1,4 +1,4 @@
-"""One input file on its way through normalize: the session in it, or why there is none."""
+"""An input file on its way through normalize: its session, or the reason why it has none."""
 
 from dataclasses import dataclass, field
 
@@ -13,7 +13,7 @@ SAID = 2000  # characters of a sentence, which may quote a file
 
 @dataclass
 class SessionFile:
-    """One input file on its way: the session in it, or why there is none."""
+    """An input file: its session, or the reason why it has none."""
 
     source_model: str
     path: str

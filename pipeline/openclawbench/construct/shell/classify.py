@@ -234,7 +234,7 @@ class Shell:
         return inside or own_part or self.table.by_rule(simple, read)
 
     def wrapped_parts(self, wrapper_reader: WrapperReader, simple: SimpleCommand, depth: int) -> list[Part]:
-        """Parts of the command that a wrapper runs; none where it runs none."""
+        """Parts of the command that a wrapper runs; empty if it runs no command."""
         later_commands: list[Part] = []
         wrapper = wrapper_reader.wrapper
         for inner in find_wrapped_commands(wrapper_reader, simple):

@@ -48,7 +48,7 @@ class Programs:
         return matching
 
     def client(self, simple: SimpleCommand, read: Options, client: SqlClient) -> Part | None:
-        """What a database client's statement does; None where there is no statement to see."""
+        """What a database client's statement does; None if the call shows no statement."""
         texts = [read.flags[code_flag] for code_flag in client.code_flags if read.flags.get(code_flag)]
         if client.positional is not None:
             texts.extend(read.positionals[client.positional :])

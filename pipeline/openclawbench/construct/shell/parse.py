@@ -1,4 +1,5 @@
-"""Shell text -> its simple commands, by a real grammar (tree-sitter-bash). Knows nothing of what a command means."""
+"""Parse shell text into simple commands with a grammar (tree-sitter-bash). The meaning of commands is not known
+here."""
 
 import re
 from collections.abc import Sequence
@@ -63,8 +64,8 @@ class Reading(NamedTuple):
 def parse_shell(text: str) -> Reading:
     """Every simple command of the text in order; those in substitutions, loops, groups and subshells too.
 
-    Bodies of heredocs, comments and quoted text are data. A quote or heredoc that nothing ends goes to the end of the
-    text. Other broken text gives what the grammar could recover, in the worst case nothing.
+    Bodies of heredocs, comments and quoted text are data. A quote or heredoc without an end goes to the end of the
+    text. Other broken text gives what the grammar can recover, which may be nothing.
     """
     root, broken = tree(text)
     commands: list[SimpleCommand] = []
@@ -229,7 +230,7 @@ def as_it_is(node: Node, words: Sequence[str]) -> bool:
 
 
 def expands(node: Node) -> bool:
-    """True if something under a node is expanded."""
+    """True if a node holds an expansion."""
     return any(child.type in EXPANDED or expands(child) for child in node.named_children)
 
 

@@ -58,7 +58,7 @@ def literal_text(simple: SimpleCommand, feeder: Feeder) -> str | None:
 
 
 def unescape_text(text: str) -> str:
-    """Line ends and tabs that are written as escapes, made real."""
+    """The text with escaped line ends and tabs decoded."""
     for written, meant in LINES.items():
         text = text.replace(written, meant)
     return text

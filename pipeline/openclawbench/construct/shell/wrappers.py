@@ -44,7 +44,7 @@ class WrapperReader:
 def find_wrapped_commands(
     reader: WrapperReader, simple: SimpleCommand
 ) -> Iterator[SimpleCommand | ShellText | UnknownText]:
-    """The wrapped commands: shell text, or a simple command; none where the wrapper runs none."""
+    """The wrapped commands: shell text, or a simple command; empty if the wrapper runs no command."""
     arguments, wrapper = simple.words[1:], reader.wrapper
     if wrapper.after_flags:
         yield from for_each(wrapper, arguments)

@@ -65,7 +65,7 @@ def f1_of(measures: Mapping[str, Any], label: str) -> Row:
 
 
 def corrected_section(cards: Sequence[Card]) -> Section:
-    """Scores against silver beside those corrected by verdicts of people."""
+    """Scores against silver labels beside scores corrected by human verdicts."""
     rows = []
     for card in cards:
         silver = card["conventions"][HEADLINE]["measures"]
@@ -121,7 +121,7 @@ def strata_section(cards: Sequence[Card]) -> Section:
 
 
 def human_section(cards: Sequence[Card]) -> Section:
-    """The human subset, apart from silver."""
+    """The human subset, apart from silver labels."""
     rows = [human_row(card) for card in cards if card.get("human")]
     return Section(
         name="human",
@@ -146,7 +146,7 @@ def human_section(cards: Sequence[Card]) -> Section:
 
 
 def human_row(card: Card) -> Row:
-    """A detector's scores against people."""
+    """A detector's scores against human labels."""
     human = card["human"]
     measures = human["conventions"][HEADLINE]["measures"]
     f1 = measures["f1"]
@@ -294,7 +294,7 @@ def location_section(cards: Sequence[Card]) -> Section:
 
 
 def mcnemar_section(compared: Sequence[Mapping[str, Any]]) -> Section:
-    """Each two detectors."""
+    """Each pair of detectors."""
     return Section(
         name="mcnemar",
         title="One detector against another",
@@ -315,7 +315,7 @@ def mcnemar_section(compared: Sequence[Mapping[str, Any]]) -> Section:
 
 
 def interval_columns(name: str, estimate: Mapping[str, Any]) -> Row:
-    """A measure and the ends of its interval."""
+    """A measure with its interval."""
     return {name: estimate["value"], f"{name}_low": estimate["low"], f"{name}_high": estimate["high"]}
 
 

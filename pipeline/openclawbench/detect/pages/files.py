@@ -1,4 +1,4 @@
-"""Sections about predictions files: what is comparable, what is wrong with lines, where they are from."""
+"""Sections about predictions files: comparable rows, faulty lines, and provenance."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -11,7 +11,7 @@ DETECTOR = {"detector": "name of the detector"}
 
 
 def comparable_section(cards: Sequence[Card]) -> Section:
-    """How much is scored, and what is not, by reason."""
+    """The scored trajectories, and the others by reason."""
     return Section(
         name="comparable",
         title="What is scored",
@@ -42,7 +42,7 @@ def comparable_section(cards: Sequence[Card]) -> Section:
 
 
 def left_out(cards: Sequence[Card]) -> str:
-    """What of the pool has no place among the labels, in words."""
+    """A sentence on the trajectories of the pool that have no label to score against; empty if all have one."""
     reasons = {reason: count for card in cards for reason, count in card["labels"]["left_out"].items()}
     counts = ", ".join(f"{count:,} {reason}" for reason, count in sorted(reasons.items()))
     return f" Not among the labels: {counts}." if counts else ""
@@ -96,7 +96,7 @@ def fault_section(cards: Sequence[Card]) -> Section:
 
 
 def provenance_section(cards: Sequence[Card]) -> Section:
-    """Where each file is from."""
+    """The provenance of each file."""
     return Section(
         name="provenance",
         title="Provenance",

@@ -19,7 +19,7 @@ STYLES = ("-", "--", ":", "-.")  # of lines, after all colours are used
 
 
 def ranking(rows: Sequence[Row]) -> Draw | None:
-    """F1 of each detector with its interval; None where none is defined."""
+    """F1 of each detector with its interval; None if no F1 is defined."""
     rated = [row for row in rows if row["f1_low"] is not None]
     if not rated:
         return None
@@ -58,7 +58,7 @@ def unique(rows: Sequence[Row], column: str) -> list[str]:
 
 
 def confusions(cards: Sequence[Card], names: list[str]) -> Draw:
-    """The confusion matrix of each detector, darker where a larger part of the row is."""
+    """The confusion matrix of each detector, darker for a larger share of the row."""
     across = min(ACROSS, len(cards))
     down = -(-len(cards) // ACROSS)
 
@@ -117,7 +117,7 @@ def reliability(cards: Sequence[Card]) -> Draw | None:
 def line(
     axes: "Axes", points: Sequence[Mapping[str, Any]], x: str, y: str, name: str | None, place: int, **more: Any
 ) -> None:
-    """A line through points. `more`: how it is drawn."""
+    """A line through points. `more`: its style."""
     xs, ys = [point[x] for point in points], [point[y] for point in points]
     colour = plots.COLOURS[place % len(plots.COLOURS)]
     style = STYLES[place // len(plots.COLOURS) % len(STYLES)]

@@ -47,7 +47,7 @@ def corrected_scores(
     rules: ScoreRules,
     digests: Mapping[Key, str] | None = None,
 ) -> dict[str, Any] | None:
-    """Binary measures against what people would say, with intervals over tasks and verdicts; None without a verdict.
+    """Binary measures against expected human labels, with intervals over tasks and verdicts; None without a verdict.
 
     `pairs`: the scored trajectories with silver labels. An answer that could not be read counts as wrong, whatever the
     truth is, as in the headline. `silver`, `human`: labels of the trajectories under review. `digests`: as in
@@ -121,7 +121,7 @@ def pool_verdicts(cell: Cell, verdicts: Mapping[Cell, Verdicts]) -> Verdicts:
 
 
 def total(verdicts: Iterable[Verdicts]) -> Verdicts:
-    """All of them together."""
+    """The verdicts of both together."""
     known = list(verdicts)
     return Verdicts(sum(counted.anomalous for counted in known), sum(counted.normal for counted in known))
 

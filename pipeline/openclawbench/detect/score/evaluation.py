@@ -92,7 +92,7 @@ def made_for_of(provenance: PredictionProvenance) -> tuple[str, str, str]:
 
 
 def probability_notes(file: PredictionsFile) -> Iterator[str]:
-    """What a reader has to know where answers that could be read have no probabilities."""
+    """Notices about readable answers without probabilities."""
     read = [row for row in file.rows.values() if row.label is not None]
     lacking = [row for row in read if row.probabilities is None]
     is_symbol = file.provenance is not None and file.provenance.protocol == "symbol"
@@ -112,7 +112,7 @@ def probability_notes(file: PredictionsFile) -> Iterator[str]:
 
 
 def notes(file: PredictionsFile, choice: LabelSelection, release: str) -> Iterator[str]:
-    """What a reader has to know of a file with provenance before its numbers; in words of ours alone."""
+    """Notices about a file with provenance, to print before its numbers. They contain no text of the file."""
     yield from probability_notes(file)
     provenance = file.provenance
     if provenance is None:

@@ -93,7 +93,7 @@ def data_lines(
 
 
 def measure_of(options: ExportOptions, recipe: Recipe, rules: DetectRules) -> Measure:
-    """A counter of a row's tokens without its label: of its texts, and what is kept free for a chat template."""
+    """A counter of a row's tokens without its label: its texts and the reserve for a chat template."""
     count = estimate(rules.packet)
     if options.tokenizer is not None:
         from openclawbench.detect.tokenizer import load_tokenizer, token_counter

@@ -30,7 +30,7 @@ def held_out_sides(root: Path, pool: str) -> Iterator[tuple[LabelSet, LabelSet]]
 
 def train_each(runs: Sequence[TrainingRun], folder: Path, report: Report) -> list[TrainingResult]:
     """Train an adapter for each model that is held out, then predict its trajectories, and write all predictions as one
-    file into `folder`. What a former run of the same command did is not done again. Raises as `train` does."""
+    file into `folder`. What an earlier run of the same command finished is not repeated. Raises as `train` does."""
     learned = []
     for run in runs:
         report(f"{run.test.choice.cut} is held out")
@@ -48,8 +48,8 @@ def train_each(runs: Sequence[TrainingRun], folder: Path, report: Report) -> lis
 
 
 def joint_provenance(provenances: Sequence[PredictionProvenance]) -> dict[str, Any]:
-    """The provenance of the file with all predictions: what all adapters have in common, the digest of each one's
-    weights, and of all together; rows that were learned are the sums over the adapters."""
+    """The provenance of the file with all predictions: what the adapters have in common, and the digest of each
+    adapter's weights and of all together. Counts of learned rows are sums over the adapters."""
     weights = {provenance.cut: provenance.weights_sha256 or "" for provenance in provenances}
     shared: dict[str, Any] = {
         name: value

@@ -109,8 +109,8 @@ def accumulation_of(recipe: Recipe, devices: int) -> int:
     at_once = recipe.batch.per_device * devices
     if recipe.batch.effective % at_once:
         raise UsageError(
-            f"the effective batch of {recipe.batch.effective} is no multiple of {recipe.batch.per_device} a device on "
-            f"{devices} devices. Change batch.effective of the recipe, or the number of devices."
+            f"the effective batch of {recipe.batch.effective} is not a multiple of {recipe.batch.per_device} a "
+            f"device on {devices} devices. Change batch.effective of the recipe, or the number of devices."
         )
     return recipe.batch.effective // at_once
 

@@ -102,7 +102,7 @@ def fitted_rows(
 def fit(
     record: Mapping[str, Any], item: LabelledTrajectory, rules: DetectRules, measure: Measure, max_tokens: int
 ) -> Fitted | None:
-    """The longest packet, by the rules of detect.toml, that fits; None if none does."""
+    """The longest packet, by the rules of detect.toml, that fits; None if every packet is too long."""
     limit = rules.packet.max_tokens
     for _ in range(TRIES):
         packet = detector_packet(record, rules.packet.model_copy(update={"max_tokens": limit}))

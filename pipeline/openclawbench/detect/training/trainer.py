@@ -1,4 +1,4 @@
-"""A phase of training: trl's SFTTrainer with our epochs, our rows and our checks. Needs the extra `train`."""
+"""A phase of training: trl's SFTTrainer with the drawn epochs, prepared rows and checks. Needs the extra `train`."""
 
 import math
 from collections.abc import Callable, Iterator
@@ -113,7 +113,7 @@ class Progress(TrainerCallback):
         self.report, self.name = report, name
 
     def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **_: Any) -> None:
-        """Say loss and step."""
+        """Print loss and step."""
         if not state.is_world_process_zero or logs is None:
             return
         for field, word in (("loss", "loss"), ("eval_loss", "validation loss")):
@@ -149,7 +149,7 @@ class Phase:
 
 
 def as_dataset(rows: list[EncodedRow]) -> Any:
-    """Rows as trl takes them ready-made."""
+    """Rows in the form that trl takes without further processing."""
     return Dataset.from_dict({"input_ids": [row.input_ids for row in rows], "labels": [row.labels for row in rows]})
 
 

@@ -1,6 +1,6 @@
 """Alterations of what a judge reads: risk reversed, texts cut, keys in another order.
 
-The session stays as it is, and so does what the answer is checked against.
+The session and what the answer is checked against stay unchanged.
 """
 
 import json
@@ -21,7 +21,7 @@ CUT = ("thinking", "narration", "action_text", "reflection_text", "artifact_targ
 
 
 class AlteredJudge:
-    """A judge that reads altered material. Everything else is the judge's own."""
+    """A judge that reads altered material and is otherwise unchanged."""
 
     def __init__(self, judge: Judge, change: Change, items: Iterable[Item]) -> None:
         self.judge, self.change = judge, change
@@ -92,7 +92,7 @@ def opposite_risk(material: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def opposite_steps(value: Any, count: int, name: str = "") -> Any:
-    """Step numbers counted from the end. A number that is a weight stays."""
+    """Step numbers counted from the end. Weights stay."""
     if isinstance(value, Mapping):
         return {key: opposite_steps(field, count, key) for key, field in value.items()}
     if isinstance(value, list):
@@ -108,7 +108,7 @@ def reversed_keys(value: Any) -> Any:
 
 
 def cut(step: Mapping[str, Any], keep: int) -> dict[str, Any]:
-    """A step whose texts are cut to so many characters, with the marker that a packet has."""
+    """A step with its texts cut to this many characters, with the marker of packets."""
     marker = PacketRules.load().marker
 
     def short(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Alterations of recorded sessions: what the agent says, in other words or another form, and what a tool returns."""
+"""Alterations of recorded sessions: the agent's words and their form, and a tool's result."""
 
 import json
 import re

@@ -18,7 +18,7 @@ ANOMALOUS, NORMAL = "anomalous", "normal"
 
 @dataclass(frozen=True)
 class Variant:
-    """A changed paper. `hint`: the label that the change suggests for an item; None if it suggests none."""
+    """A changed paper. `hint`: the label that the change suggests for an item; None if it suggests no label."""
 
     kind: str  # what --stress calls it
     name: str  # also of its folder

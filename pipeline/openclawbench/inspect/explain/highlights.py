@@ -69,7 +69,7 @@ def argument_names() -> tuple[list[str], list[str]]:
 
 
 def command_texts(values: Iterable[tuple[str, Placed]]) -> list[Placed]:
-    """Those of a call's arguments, given with their names, that hold a command or program."""
+    """The arguments of a call that hold a command or program. `values`: arguments with their names."""
     _, texts = argument_names()
     return [value for name, value in values if plain_name(name) in texts]
 

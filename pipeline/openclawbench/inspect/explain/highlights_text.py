@@ -20,11 +20,11 @@ class Placed(NamedTuple):
     places: Sequence[int]
 
     def part(self, start: int, end: int) -> "Placed":
-        """A piece of it."""
+        """A piece of the text."""
         return Placed(self.text[start:end], self.places[start : end + 1])
 
     def span(self, start: int = 0, end: int | None = None) -> tuple[int, int]:
-        """The span of a piece of it in the field, end exclusive."""
+        """The span of a piece of the text in the field, end exclusive."""
         return self.places[start], self.places[len(self.text) if end is None else end]
 
 

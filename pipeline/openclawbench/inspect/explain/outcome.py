@@ -67,7 +67,7 @@ def category_of(tables: "TrajectoryTables", row: Row) -> Row | None:
 
 
 def categories_of_task(tables: "TrajectoryTables", task_id: str | None) -> list[Row]:
-    """The findings of BFCL trees on the category of a task of this source model."""
+    """What BFCL trees say about the category of a task of this source model."""
     category = OracleRules.load().category_in(task_id)
     of_model = (
         category_row

@@ -96,7 +96,7 @@ def status_words(step: Row) -> str | None:
 
 
 def side_effect(tables: "TrajectoryTables", step: Row) -> Row:
-    """Whether something outside was changed."""
+    """The side effect: whether something outside was changed."""
     return value_row(step["side_effect"], step["side_effect_rule"])
 
 
@@ -200,7 +200,7 @@ def called_marks(step: Row, span: tuple[int, int] | None) -> list[Row]:
 
 
 def add_texts(step: Row, spots: list[Row]) -> list[Row]:
-    """The spots with the text that they mark, and the text before and after it."""
+    """The places with the marked text, and the text before and after it."""
     around = settings().context
     return [
         {

@@ -34,8 +34,8 @@ def change(
     rules: tuple[pl.Expr, pl.Expr] | None = None,
     kind: pl.Expr | None = None,
 ) -> pl.LazyFrame:
-    """The rows in which two values differ. `rules`: those behind each value; `kind`: the kind under which a change is
-    counted, by default "former → new"."""
+    """The rows in which two values differ. `rules`: the rules behind each value; `kind`: the kind under which a change
+    is counted, by default "former → new"."""
     step = "step_id" if "step_id" in pairs.collect_schema() else pl.lit(None, pl.Int64).alias("step_id")
     none = pl.lit([], dtype=pl.List(pl.String()))
     rules_before, rules_after = rules or (none, none)
@@ -106,7 +106,7 @@ def named_kind() -> pl.Expr:
 
 
 def came_or_went(before: pl.Expr, after: pl.Expr, otherwise: pl.Expr) -> pl.Expr:
-    """The kind of a change, by whether there was and is a value."""
+    """The kind of a change: `appears` or `disappears` if a value is null before or after, else `otherwise`."""
     return (
         pl.when(before.is_null())
         .then(pl.lit("appears"))

@@ -67,7 +67,7 @@ def read_toml(path: Path) -> dict[str, Any]:
 
 
 def by_keys(content: dict[str, Any], kinds: dict[str, type[Rules]]) -> str | None:
-    """The only rule file that has all of these keys; None if none or several do."""
+    """The only rule file that has all of these keys; None unless exactly one does."""
     fitting = [file for file, kind in kinds.items() if set(content) and set(content) <= keys_of(kind)]
     return fitting[0] if len(fitting) == 1 else None
 

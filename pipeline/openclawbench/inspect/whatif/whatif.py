@@ -46,12 +46,6 @@ class Plan:
     compared: list[type[Record]]
 
 
-def what_if(run: Run, paths: list[Path], examples: int = 3, packets: bool = False) -> dict[str, Any]:
-    """The changes by other rules, as plain data: the last of what_if_by_shard()."""
-    *_, (_, _, result) = what_if_by_shard(run, paths, examples, packets)
-    return result
-
-
 def what_if_by_shard(
     run: Run, paths: list[Path], examples: int = 3, packets: bool = False
 ) -> Iterator[tuple[int, int, dict[str, Any]]]:
@@ -107,7 +101,7 @@ def packet_file() -> str:
 
 
 def fresh_shards(run: Run, plan: Plan) -> list[Shard]:
-    """Shards in which all tables that are read or compared are up to date. Raises NotFound if there are none."""
+    """Shards in which all tables that are read or compared are up to date. Raises NotFound if no shard is."""
     needed = {record for stage in plan.stages for record in (*stage.reads.values(), *stage.writes)} - set(SOURCES)
     by_table = [set(fresh(run, record)) for record in needed | {Trajectory}]
     shards = sorted(set.intersection(*by_table), key=str)

@@ -10,7 +10,7 @@ import msgspec
 
 from openclawbench.base.session_names import unpacked
 from openclawbench.errors import UnreadableInput
-from openclawbench.intake.raw_entry import escaped
+from openclawbench.intake.raw_entry import escape_name
 from openclawbench.intake.raw_folder import files_below, reason_of, why_unreadable
 from openclawbench.intake.scan import RUN_MANIFEST
 from openclawbench.rules.oracle import OracleRules
@@ -61,7 +61,7 @@ class OracleFiles:
 
     def unused(self, path: Path, why: str, expected: bool = False) -> None:
         """Record a file that gives no outcome."""
-        self.others.append(Unused(escaped(self.name(path)), why, expected))
+        self.others.append(Unused(escape_name(self.name(path)), why, expected))
 
     def counts(self) -> dict[str, int]:
         """How many files of each kind."""
@@ -89,7 +89,7 @@ def oracle_files(path: Path, rules: OracleRules) -> OracleFiles:
         sort_file(files, path, rules, alone=True)
         return files
     files = OracleFiles(path)
-    for file, why in listed(path):
+    for file, why in list_files(path):
         if why is None:
             sort_file(files, file, rules, alone=False)
         else:
@@ -124,7 +124,7 @@ def sort_file(files: OracleFiles, path: Path, rules: OracleRules, alone: bool) -
 
 def first_values(path: Path) -> tuple[Any, Any]:
     """The first two lines that are not blank, as JSON; null for a line that is not valid JSON."""
-    with opened(path) as file:
+    with open_decompressed(path) as file:
         first_lines = (line for line in iter(lambda: file.readline(FIRST_LINE), b"") if line.strip())
         return value_of(next(first_lines, b"")), value_of(next(first_lines, b""))
 
@@ -162,7 +162,7 @@ def place(files: OracleFiles, path: Path, role: str, category: str, rules: Oracl
     return BfclFile(path, files.name(path), role, model.parent.parent, model.name, category)
 
 
-def listed(folder: Path) -> Iterator[tuple[Path, str | None]]:
+def list_files(folder: Path) -> Iterator[tuple[Path, str | None]]:
     """(path, why it is not opened, or None) of everything below a folder that is not a folder, in the order of names.
 
     A pipe, a link to nothing and a link that leads back are not opened. UnreadableInput for a folder that may not be
@@ -198,7 +198,7 @@ def numbered_lines(path: Path) -> Iterator[tuple[int, bytes]]:
     """(number from 1, line) of each line that is not blank; only b"\\n" ends a line. A file that is not compressed is
     read line by line. UnreadableInput if it cannot be read."""
     try:
-        with opened(path) as file:
+        with open_decompressed(path) as file:
             for number, line in enumerate(file, start=1):
                 data = (line.removeprefix(BOM) if number == 1 else line).removesuffix(b"\n")
                 if data and not data.isspace():
@@ -207,7 +207,7 @@ def numbered_lines(path: Path) -> Iterator[tuple[int, bytes]]:
         raise unreadable(path, error) from error
 
 
-def opened(path: Path) -> BinaryIO:
+def open_decompressed(path: Path) -> BinaryIO:
     """A file to read from its beginning, decompressed. UnreadableInput if it cannot be read."""
     try:
         with path.open("rb") as file:

@@ -17,7 +17,7 @@ DEFAULTS = dict.fromkeys(OracleRecord.model_fields) | {"flags": [], "status": "s
 
 @dataclass(frozen=True)
 class OracleLine:
-    """A line of an oracle file: the record, or why there is none."""
+    """A line of an oracle file: its record, or the reason why it has none."""
 
     line: int
     record: OracleRecord | None

@@ -28,7 +28,7 @@ from openclawbench.judge.transport.chat_request import ChatRequest
 from openclawbench.judge.transport.endpoint import printable_url
 from openclawbench.judge.transport.protocol import HttpResponse, RejectedRequest, TransientError
 from openclawbench.judge.transport.request_options import RequestOptions
-from openclawbench.judge.transport.responses import checked, one_line
+from openclawbench.judge.transport.responses import check_response, one_line
 from openclawbench.rules.asking import AskingRules
 from openclawbench.rules.prices import Price
 from openclawbench.rules.request import RequestRules
@@ -286,7 +286,9 @@ class BatchRun:
         headers = {"x-request-id": str(response.request_id)} if response.request_id else {}
         finish = None
         try:
-            received = checked(response.status_code, headers, bytes(response.body), self.rules, self.client.secrets)
+            received = check_response(
+                response.status_code, headers, bytes(response.body), self.rules, self.client.secrets
+            )
         except TransientError as failure:
             self.tally.last_failure = failure.sentence
             return None if failure.body is None else unread_rows(row, failure)

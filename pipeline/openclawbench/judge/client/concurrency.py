@@ -58,7 +58,7 @@ class AdaptiveConcurrency:
         self.admit_waiting()
 
     def admit_waiting(self) -> None:
-        """Give free slots to those who wait, in their order."""
+        """Give free slots to waiting requests, in order."""
         while self.waiting and self.is_free():
             turn = self.waiting.popleft()
             if not turn.done():

@@ -72,7 +72,7 @@ class QuestionTask:
 
 
 class RunStopped(Exception):
-    """Ends a task because the run is stopping; the next run asks this question."""
+    """Ends a task because the run is stopping. The next run asks its question."""
 
 
 class QuestionDeferred(RunStopped):

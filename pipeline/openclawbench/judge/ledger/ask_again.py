@@ -10,7 +10,7 @@ from contextlib import closing
 from pathlib import Path
 
 from openclawbench.errors import UsageError
-from openclawbench.judge.ledger.sqlite_file import NAME, failed, locked, open_for_writing
+from openclawbench.judge.ledger.sqlite_file import NAME, as_ledger_error, locked, open_for_writing
 
 
 def ask_again(ledger: Path, model: str, judge: bytes, outcomes: Sequence[str]) -> int:
@@ -39,5 +39,5 @@ def ask_again(ledger: Path, model: str, judge: bytes, outcomes: Sequence[str]) -
             connection.execute(f"delete from settled where {which}", (judge, *outcomes))
             connection.execute("commit")
         except sqlite3.Error as error:
-            raise failed(ledger / NAME, error) from error
+            raise as_ledger_error(ledger / NAME, error) from error
     return int(count)

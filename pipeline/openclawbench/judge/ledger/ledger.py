@@ -23,13 +23,13 @@ from openclawbench.judge.ledger.sqlite_file import (
     ANSWER,
     BALLAST,
     NAME,
+    as_ledger_error,
     connect_to_read,
-    failed,
     key_groups,
     locked,
     open_for_writing,
 )
-from openclawbench.judge.ledger.stored_answer import StoredAnswer, answer_to, now, storable, stored
+from openclawbench.judge.ledger.stored_answer import StoredAnswer, answer_to, now, read_stored_answer, storable
 from openclawbench.judge.transport.chat_request import ChatRequest
 from openclawbench.rules.asking import Commit
 
@@ -145,7 +145,7 @@ class Ledger:
 
     def answer(self, key: bytes) -> StoredAnswer | None:
         """The answer to a request; None if it has none."""
-        return stored(self.reader, key)
+        return read_stored_answer(self.reader, key)
 
     def spent(self) -> tuple[float, int]:
         """USD and tokens of everything in the ledger."""
@@ -283,7 +283,7 @@ class Ledger:
             if isinstance(error, LedgerError):
                 return error
             if isinstance(error, sqlite3.Error):
-                return failed(self.path, error)
+                return as_ledger_error(self.path, error)
             return LedgerError(f"{self.path}: a value cannot be kept: {error}. Nothing was asked after this.")
         return None
 

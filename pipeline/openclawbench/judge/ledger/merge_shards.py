@@ -18,7 +18,7 @@ from openclawbench.judge.ledger.ledger import SETTLED, UNREAD
 from openclawbench.judge.ledger.sqlite_file import (
     ANSWER,
     NAME,
-    failed,
+    as_ledger_error,
     is_current,
     key_groups,
     locked,
@@ -93,7 +93,7 @@ def add_missing_rows(connection: sqlite3.Connection, file: Path) -> None:
         connection.execute("commit")
         connection.execute("detach other")
     except sqlite3.Error as error:
-        raise failed(file, error) from error
+        raise as_ledger_error(file, error) from error
 
 
 def rounds_statement(database: str) -> str:
@@ -132,7 +132,7 @@ def copy_known_answers(former: Path, ledger: Path, questions: Iterable[bytes]) -
             connection.execute("commit")
             connection.execute("detach former")
         except sqlite3.Error as error:
-            raise failed(ledger / NAME, error) from error
+            raise as_ledger_error(ledger / NAME, error) from error
 
 
 def upgrade_former_ledger(folder: Path) -> None:
@@ -165,7 +165,7 @@ def spent_before(former: Path, ledger: Path) -> tuple[float, int]:
             connection.execute("attach ? as former", (str(former / NAME),))
             usd, tokens = connection.execute(query).fetchone()
         except sqlite3.Error as error:
-            raise failed(former / NAME, error) from error
+            raise as_ledger_error(former / NAME, error) from error
     return float(usd), int(tokens)
 
 
@@ -178,5 +178,5 @@ def spent_in(ledger: Path) -> tuple[float, int]:
         try:
             usd, tokens = connection.execute(query).fetchone()
         except sqlite3.Error as error:
-            raise failed(ledger / NAME, error) from error
+            raise as_ledger_error(ledger / NAME, error) from error
     return float(usd), int(tokens)

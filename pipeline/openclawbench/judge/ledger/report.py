@@ -1,4 +1,4 @@
-"""Contents of a ledger: counts, costs, and calls that may have been paid for without an answer; and its integrity."""
+"""What a ledger holds: counts, costs, calls that may have been paid for without an answer, and faults."""
 
 import hashlib
 import sqlite3
@@ -10,7 +10,7 @@ from typing import Any
 from openclawbench.errors import LedgerError
 from openclawbench.judge.ledger.sqlite_file import (
     NAME,
-    failed,
+    as_ledger_error,
     has_digests,
     has_table,
     is_current,
@@ -18,7 +18,7 @@ from openclawbench.judge.ledger.sqlite_file import (
     open_for_writing,
     rows,
 )
-from openclawbench.judge.transport.completion import Failed, parsed
+from openclawbench.judge.transport.completion import Failed, parse_completion
 
 REFUSED = ("too_long", "content_filter", "refused")  # outcomes whose response is an endpoint's error
 
@@ -48,7 +48,7 @@ def stats(connection: sqlite3.Connection) -> dict[str, Any]:
         "usd": round(sum(answer["usd"] for answer in answers), 6),
         "questions": questions,
         "estimated_usage": estimated_usage(connection),
-        "unread_responses": unread(connection),
+        "unread_responses": count_unread(connection),
         "corrective": connection.execute("select count(*) from answers where corrects is not null").fetchone()[0],
         "attempts": connection.execute("select coalesce(sum(attempts), 0) from answers").fetchone()[0],
         "maybe_paid_without_answer": lost,
@@ -69,7 +69,7 @@ def estimated_usage(connection: sqlite3.Connection) -> int:
     return int(connection.execute("select count(*) from answers where usage_estimated").fetchone()[0])
 
 
-def unread(connection: sqlite3.Connection) -> list[dict[str, Any]]:
+def count_unread(connection: sqlite3.Connection) -> list[dict[str, Any]]:
     """Responses with status 200 that were not answers, by reason."""
     if not has_table(connection, "unread"):
         return []
@@ -107,7 +107,7 @@ def faults(connection: sqlite3.Connection) -> Iterator[str]:
 def differs(finish: str, response: bytes, prompt: int, completion: int) -> str | None:
     """How an answer's columns differ from its verbatim response; None if they agree."""
     try:
-        parsed_answer = parsed(response)
+        parsed_answer = parse_completion(response)
     except (ValueError, LookupError, RecursionError, Failed) as error:
         return f"the response cannot be read: {error}"
     stored_tokens = {"prompt_tokens": prompt, "completion_tokens": completion}
@@ -119,7 +119,7 @@ def differs(finish: str, response: bytes, prompt: int, completion: int) -> str |
     return None if same and finish in finishes else "its columns differ from its response"
 
 
-def exported(connection: sqlite3.Connection) -> Iterator[dict[str, Any]]:
+def export_answers(connection: sqlite3.Connection) -> Iterator[dict[str, Any]]:
     """Every answer as plain data, in order of time, with its response as text."""
     cursor = connection.execute("select * from answers order by answered_at, key")
     names = [column[0] for column in cursor.description]
@@ -150,7 +150,7 @@ def compact(folder: Path) -> tuple[int, int]:
             connection.execute("vacuum")
             connection.execute("pragma wal_checkpoint(truncate)")
         except sqlite3.Error as error:
-            raise failed(path, error) from error
+            raise as_ledger_error(path, error) from error
         finally:
             connection.close()
     return before, size(folder)

@@ -127,7 +127,7 @@ class Connection(sqlite3.Connection):
             return work(*values)
         except sqlite3.DatabaseError as error:
             if getattr(error, "sqlite_errorname", "").startswith(UNREADABLE_FILE):
-                raise failed(self.path, error) from error
+                raise as_ledger_error(self.path, error) from error
             raise
 
 
@@ -150,7 +150,7 @@ def open_for_writing(folder: Path) -> sqlite3.Connection:
         connection.executescript(TABLES)
         connection.execute(f"pragma user_version={VERSION}")
     except sqlite3.Error as error:
-        raise failed(path, error) from error
+        raise as_ledger_error(path, error) from error
     return connection
 
 
@@ -191,7 +191,7 @@ def reading(folder: Path) -> Iterator[sqlite3.Connection]:
         try:
             yield connection
         except sqlite3.Error as error:
-            raise failed(folder / NAME, error) from error
+            raise as_ledger_error(folder / NAME, error) from error
 
 
 def connect_to_read(folder: Path) -> sqlite3.Connection:
@@ -204,7 +204,7 @@ def connect_to_read(folder: Path) -> sqlite3.Connection:
         connection.execute("pragma query_only=on")
         connection.execute("select key from answers limit 0")
     except sqlite3.Error as error:
-        raise failed(path, error) from error
+        raise as_ledger_error(path, error) from error
     return connection
 
 
@@ -214,7 +214,7 @@ def locked(folder: Path) -> AbstractContextManager[None]:
     return file_lock(folder / LOCK, folder, held, LedgerError, "Make room or give access.")
 
 
-def failed(path: Path, error: sqlite3.Error) -> LedgerError:
+def as_ledger_error(path: Path, error: sqlite3.Error) -> LedgerError:
     """The LedgerError for an error of SQLite."""
     code = getattr(error, "sqlite_errorname", "")
     if code == "SQLITE_FULL":

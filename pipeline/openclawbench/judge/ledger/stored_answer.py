@@ -1,4 +1,4 @@
-"""An answer as the ledger keeps it, and reading it again."""
+"""Stored answers: how the ledger keeps an answer, and how it is read back."""
 
 import hashlib
 import sqlite3
@@ -16,7 +16,7 @@ from openclawbench.rules.prices import Price
 
 @dataclass(frozen=True)
 class StoredAnswer:
-    """An answer as it was kept."""
+    """An answer of the ledger."""
 
     key: bytes
     finish: str
@@ -41,9 +41,9 @@ def storable(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode()
 
 
-def stored(connection: sqlite3.Connection, key: bytes) -> StoredAnswer | None:
-    """The answer to a request by its key; None if there is no such answer. Raises LedgerError if the response no longer
-    has the digest that was recorded when it was received."""
+def read_stored_answer(connection: sqlite3.Connection, key: bytes) -> StoredAnswer | None:
+    """The answer to a request by its key; None if the ledger does not have it. Raises LedgerError if the response no
+    longer has the digest that was recorded when it was received."""
     cursor = connection.execute("select * from answers where key = ?", (key,))
     row = cursor.fetchone()
     if row is None:
@@ -61,10 +61,10 @@ def stored(connection: sqlite3.Connection, key: bytes) -> StoredAnswer | None:
 
 
 def answer_to(connection: sqlite3.Connection, request: ChatRequest) -> StoredAnswer | None:
-    """The answer to a request; None if there is no such answer. Keys of former versions also covered the limit of the
-    answer."""
-    answer = stored(connection, request.key)
-    return stored(connection, request.former_key) if answer is None and request.has_former_key else answer
+    """The answer to a request; None if the ledger does not have it. Keys of former versions also covered the limit of
+    the answer."""
+    answer = read_stored_answer(connection, request.key)
+    return read_stored_answer(connection, request.former_key) if answer is None and request.has_former_key else answer
 
 
 def answer_row(

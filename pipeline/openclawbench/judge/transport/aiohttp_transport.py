@@ -10,7 +10,7 @@ import aiohttp
 from openclawbench.judge.transport.bounded_body import ACCEPTED, read_body
 from openclawbench.judge.transport.endpoint import Endpoint
 from openclawbench.judge.transport.protocol import HttpResponse, TransientError
-from openclawbench.judge.transport.responses import checked, one_line
+from openclawbench.judge.transport.responses import check_response, one_line
 from openclawbench.rules.asking import AskingRules
 from openclawbench.version import __version__
 
@@ -81,7 +81,7 @@ class AiohttpTransport:
                 content = await content_of(response, self.rules.connection.largest_answer_bytes)
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             raise failure_of(error) from error
-        return checked(response.status, response.headers, content, self.rules, self.secrets)
+        return check_response(response.status, response.headers, content, self.rules, self.secrets)
 
 
 async def content_of(response: aiohttp.ClientResponse, most: int) -> bytes:

@@ -11,7 +11,7 @@ import msgspec
 from openclawbench.errors import EndpointFailing, EndpointRefused
 from openclawbench.judge.retry import RetryPolicy
 from openclawbench.judge.transport.aiohttp_transport import content_of, failure_of, proxy_for
-from openclawbench.judge.transport.bounded_body import ACCEPTED, decompressed
+from openclawbench.judge.transport.bounded_body import ACCEPTED, decompress_body
 from openclawbench.judge.transport.endpoint import Endpoint, printable_url
 from openclawbench.judge.transport.protocol import TransientError
 from openclawbench.judge.transport.responses import failure, one_line
@@ -77,7 +77,7 @@ class BatchClient:
         return batch
 
     async def find(self, name: str) -> dict[str, Any] | None:
-        """The endpoint's batch of this name; None if there is no such batch."""
+        """The endpoint's batch of this name; None if the endpoint does not know it."""
 
         async def attempt() -> bytes:
             return msgspec.json.encode(await self.find_once(name))
@@ -136,7 +136,7 @@ class BatchClient:
                     encoding = response.headers.get("content-encoding", "")
                     most = self.rules.batch.largest_file_bytes
                     with to.open("wb") as file:
-                        async for piece in decompressed(response.content.iter_any(), encoding, most):
+                        async for piece in decompress_body(response.content.iter_any(), encoding, most):
                             file.write(piece)
                     return b""
                 content = await content_of(response, self.rules.connection.largest_answer_bytes)

@@ -10,7 +10,7 @@ ENCODINGS = {"": None, "identity": None, "gzip": 31, "x-gzip": 31, "deflate": 47
 ACCEPTED = "gzip, deflate"
 
 
-async def decompressed(pieces: AsyncIterator[bytes], encoding: str, most: int) -> AsyncIterator[bytes]:
+async def decompress_body(pieces: AsyncIterator[bytes], encoding: str, most: int) -> AsyncIterator[bytes]:
     """Yield a body decompressed, in small pieces.
 
     Raises TransientError if it exceeds `most` bytes, has an encoding that was not requested, or is cut off."""
@@ -23,7 +23,7 @@ async def decompressed(pieces: AsyncIterator[bytes], encoding: str, most: int) -
         rest = piece
         while rest:
             try:
-                data, rest = (rest, b"") if unpacker is None else unpacked(unpacker, rest)
+                data, rest = (rest, b"") if unpacker is None else decompress_piece(unpacker, rest)
             except zlib.error as error:
                 raise TransientError("connection_lost", may_be_paid=True, words=str(error)) from error
             size += len(data)
@@ -34,7 +34,7 @@ async def decompressed(pieces: AsyncIterator[bytes], encoding: str, most: int) -
         raise TransientError("connection_lost", may_be_paid=True, words="the compressed body is not whole")
 
 
-def unpacked(unpacker: "zlib._Decompress", data: bytes) -> tuple[bytes, bytes]:
+def decompress_piece(unpacker: "zlib._Decompress", data: bytes) -> tuple[bytes, bytes]:
     """At most PIECE decompressed bytes of a piece, and the rest of the piece."""
     start = unpacker.decompress(data, PIECE)
     rest = unpacker.unconsumed_tail
@@ -42,5 +42,5 @@ def unpacked(unpacker: "zlib._Decompress", data: bytes) -> tuple[bytes, bytes]:
 
 
 async def read_body(pieces: AsyncIterator[bytes], encoding: str, most: int) -> bytes:
-    """The decompressed body. Raises what `decompressed` raises."""
-    return b"".join([piece async for piece in decompressed(pieces, encoding, most)])
+    """The decompressed body. Raises what `decompress_body` raises."""
+    return b"".join([piece async for piece in decompress_body(pieces, encoding, most)])

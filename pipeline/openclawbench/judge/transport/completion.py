@@ -65,10 +65,10 @@ class Failed(Exception):
         self.error, self.tokens = error, tokens
 
 
-def parsed(body: bytes, largest_tokens: int = LARGEST) -> ParsedAnswer:
+def parse_completion(body: bytes, largest_tokens: int = LARGEST) -> ParsedAnswer:
     """The parsed answer. Raises Failed if the body holds an error; ValueError, LookupError or RecursionError if it is
     not an answer."""
-    completion = decoded(body)
+    completion = decode_completion(body)
     choice = choice_of(completion)
     if choice is None or (choice.finish_reason == ERROR and completion.error):
         raise Failed(completion.error, usage_of(completion.usage, "", largest_tokens)[0].completion_tokens)
@@ -89,7 +89,7 @@ def parsed(body: bytes, largest_tokens: int = LARGEST) -> ParsedAnswer:
     return ParsedAnswer(text, finish, usage, None if id_ is None else str(id_), text_from, reasoning, missing)
 
 
-def decoded(body: bytes) -> Completion:
+def decode_completion(body: bytes) -> Completion:
     """The completion. Lone surrogates and huge numbers, which strict readers refuse, are kept as written, so that an
     answer that was paid for is not lost. Raises ValueError (msgspec's errors are such) if it is not a completion."""
     try:
@@ -120,7 +120,7 @@ def choice_of(completion: Completion) -> Choice | None:
 def text_of(message: Message) -> tuple[str, str]:
     """The answer's text and the field that held it: the content, else the arguments of the only function call, else an
     answer within the reasoning."""
-    text = plain(message.content)
+    text = text_of_content(message.content)
     if text.strip():
         return text, "content"
     calls = message.tool_calls if isinstance(message.tool_calls, list) else []
@@ -134,7 +134,7 @@ def text_of(message: Message) -> tuple[str, str]:
     return (thought, "reasoning") if thought and objects_in(thought) else (text, "content")
 
 
-def plain(content: Any) -> str:
+def text_of_content(content: Any) -> str:
     """The text of a message's content: a text, a list of parts (parts with reasoning are left out), or the answer's
     JSON itself."""
     if isinstance(content, list):

@@ -8,7 +8,7 @@ from openclawbench.judge.transport.aiohttp_transport import failure_of
 from openclawbench.judge.transport.bounded_body import read_body
 from openclawbench.judge.transport.endpoint import Endpoint
 from openclawbench.judge.transport.protocol import HttpResponse
-from openclawbench.judge.transport.responses import checked
+from openclawbench.judge.transport.responses import check_response
 from openclawbench.rules.asking import AskingRules
 
 NO_KEY = "none"  # the client wants one even where a local server does not
@@ -51,7 +51,7 @@ class OpenaiTransport:
             raise failure_of(innermost(error)) from error
         except self.openai.APIStatusError as error:  # not handled here: its own words may repeat the key
             response = error.response
-        return checked(response.status_code, response.headers, response.content, self.rules, self.secrets)
+        return check_response(response.status_code, response.headers, response.content, self.rules, self.secrets)
 
 
 def bounded_client(most: int, **values: Any) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from openclawbench.judge.transport.completion import Failed, parsed
+from openclawbench.judge.transport.completion import Failed, parse_completion
 from openclawbench.judge.transport.endpoint import printable_url
 from openclawbench.judge.transport.protocol import HttpResponse, RejectedRequest, TransientError
 from openclawbench.judge.transport.secrets import NONE, Secrets
@@ -18,7 +18,7 @@ LONGEST_MESSAGE = 500  # characters of an endpoint's own words that are shown
 STATUS_FIELDS = ("status", "status_code", "http_status", "code")
 
 
-def checked(
+def check_response(
     status: int, headers: Mapping[str, str], body: bytes, rules: AskingRules, secrets: Secrets = NONE
 ) -> HttpResponse:
     """Check a response and return it parsed.
@@ -30,7 +30,7 @@ def checked(
         raise failure(status, secrets.shown(body), headers, rules, request_id)
     stored_body = secrets.storable(body)
     try:
-        return HttpResponse(stored_body, headers, parsed(stored_body, rules.usage.largest_tokens), request_id)
+        return HttpResponse(stored_body, headers, parse_completion(stored_body, rules.usage.largest_tokens), request_id)
     except Failed as error:
         named = msgspec.json.encode({"error": error.error})
         failed = failure(status_of(error.error, rules), secrets.shown(named), headers, rules, request_id)
@@ -63,7 +63,7 @@ def target(location: str) -> str:
 
 
 def status_of(error: Any, rules: AskingRules) -> int | None:
-    """The status that an error under status 200 names, in its fields or its message; None if it names none."""
+    """The status that an error under status 200 names, in its fields or its message; None if it names no status."""
     fields = [error.get(name) for name in STATUS_FIELDS] if isinstance(error, dict) else [error]
     for value in fields:
         number = int(value) if isinstance(value, str) and value.strip().isdecimal() and len(value) < 9 else value

@@ -48,13 +48,13 @@ def is_strong(value: str, rules: SecretRules) -> bool:
 
 def pattern(anywhere: Iterable[str], words: Iterable[str] = ()) -> re.Pattern[bytes] | None:
     """A pattern of these values, the second ones as whole words; None if there are no values."""
-    forms: list[bytes] = [form for value in anywhere for form in written(value)]
-    forms += [rb"(?<!%b)%b(?!%b)" % (WORD, form, WORD) for value in words for form in written(value)]
+    forms: list[bytes] = [form for value in anywhere for form in written_forms(value)]
+    forms += [rb"(?<!%b)%b(?!%b)" % (WORD, form, WORD) for value in words for form in written_forms(value)]
     forms.sort(key=len, reverse=True)
     return re.compile(b"|".join(forms)) if forms else None
 
 
-def written(value: str) -> set[bytes]:
+def written_forms(value: str) -> set[bytes]:
     """The forms of a value: as it is, and as in JSON strings."""
     return {
         re.escape(form.encode())

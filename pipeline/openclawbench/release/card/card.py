@@ -9,7 +9,7 @@ from typing import Any
 from openclawbench.records.certificate import JudgeCertificate
 from openclawbench.release.card.columns import column_tables
 from openclawbench.release.card.configs import DEFAULT, Config, rows
-from openclawbench.release.card.example import example_record, loading
+from openclawbench.release.card.example import example_record, write_loading_code
 from openclawbench.release.card.facts import Facts
 from openclawbench.release.card.features import feature_lines
 from openclawbench.release.card.second_pass import guide
@@ -63,8 +63,10 @@ def card(root: Path, facts: Facts, loadable: list[Config], rules: PublishRules, 
     return TEMPLATE.format(
         front_matter=front_matter(loadable, facts, rules),
         title=rules.card.pretty_name,
-        notice="".join(f"> **{sentence}**\n\n" for sentence in (notice, lacking(rules.dataset)) if sentence),
-        loading=loading(loadable, repository(rules.dataset)),
+        notice="".join(
+            f"> **{sentence}**\n\n" for sentence in (notice, describe_missing_settings(rules.dataset)) if sentence
+        ),
+        loading=write_loading_code(loadable, repository(rules.dataset)),
         taxonomy=taxonomy(root),
         example=example_record(root),
         columns=column_tables(),
@@ -91,10 +93,10 @@ def card(root: Path, facts: Facts, loadable: list[Config], rules: PublishRules, 
             ["cut", "reason", "records"],
             [[code(cut), code(why), number(n)] for cut, why_n in facts["left_out"].items() for why, n in why_n.items()],
         ),
-        pool=counted("slice", facts["pool"]),
+        pool=format_counts("slice", facts["pool"]),
         text=text_table(facts["text"]),
         made_by=made_by(facts),
-        collected=collected(facts),
+        collected=describe_collection(facts),
     )
 
 
@@ -149,7 +151,7 @@ def repository(dataset: Dataset) -> str:
     return address if address.count("/") == 1 else "PATH_OR_REPO"
 
 
-def lacking(dataset: Dataset) -> str:
+def describe_missing_settings(dataset: Dataset) -> str:
     """A sentence on the settings that are missing before others can use the dataset."""
     if not dataset.lacking:
         return ""
@@ -179,7 +181,9 @@ def publisher(dataset: Dataset) -> str:
         "published": dataset.date_published,
         "based on": "; ".join(dataset.based_on),
     }
-    return table(["what", "value"], [[name, plain(value) if value else "not given"] for name, value in shown.items()])
+    return table(
+        ["what", "value"], [[name, format_cell(value) if value else "not given"] for name, value in shown.items()]
+    )
 
 
 def citation(dataset: Dataset) -> str:
@@ -191,7 +195,7 @@ def citation(dataset: Dataset) -> str:
 def licences(dataset: Dataset) -> str:
     """The licences of the data, and of the code that made them."""
     data = f"Data: {dataset.terms.name} ({dataset.terms.url})." if dataset.terms else "Data: no licence is given."
-    based = "".join(f" Based on: {plain(source)}." for source in dataset.based_on)
+    based = "".join(f" Based on: {format_cell(source)}." for source in dataset.based_on)
     return f"{data}{based} Code, rules, schemas and prompts: {CODE_LICENSE.name}."
 
 
@@ -199,7 +203,7 @@ def licences_of_inputs(root: Path) -> str:
     """A sentence on the licences that sessions of the release came with; empty if none is stated."""
     stated = json.loads((root / PACKAGE).read_text(encoding="utf-8"))["licenses"]
     came = [
-        f"{plain(row['name'])} ({row['title'].removesuffix(AS_STATED)})"
+        f"{format_cell(row['name'])} ({row['title'].removesuffix(AS_STATED)})"
         for row in stated
         if row["title"].endswith(AS_STATED)
     ]
@@ -217,7 +221,7 @@ def taxonomy(root: Path) -> str:
     return table(["subtype (`anomaly_type_l2`)", "family (`anomaly_type_l1`)", "definition", "limit"], lines)
 
 
-def plain(text: str) -> str:
+def format_cell(text: str) -> str:
     """Text of the settings in a table's cell."""
     return " ".join(text.split()).replace("|", "¦")
 
@@ -240,7 +244,7 @@ def glance(facts: Facts) -> str:
 
 
 def judge_sentence(judge: dict[str, Any]) -> str:
-    """What the exam says of a judge, or that it has not sat it."""
+    """The exam result of a judge, or a sentence that it has not sat the exam."""
     blind = " It saw neither outcomes nor risk (`--blind`)." if judge["blind"] else ""
     if judge["certificate"] is None:
         who = f"{judge['judge']} ({judge['judge_model']})"
@@ -248,7 +252,7 @@ def judge_sentence(judge: dict[str, Any]) -> str:
             f"**Uncertified judge**: {code(who)} has not sat the exam, so how good its labels are is not known.{blind}"
         )
     certificate = JudgeCertificate.model_validate(judge["certificate"])
-    return f"{plain(certificate.sentence)} `datapackage.json` holds the certificate.{blind}"
+    return f"{format_cell(certificate.sentence)} `datapackage.json` holds the certificate.{blind}"
 
 
 def splits(root: Path, config: Config) -> str:
@@ -265,7 +269,7 @@ def labels(rows: list[Facts]) -> str:
 
 
 def leakage(by_cut: dict[str, Any]) -> str:
-    """How much of the test side can be known from the train side, for each cut."""
+    """Leakage from the train side to the test side, for each cut."""
     lines = []
     for cut, leaks in by_cut.items():
         f1 = leaks["memoriser"]["f1"]
@@ -281,7 +285,7 @@ def made_by(facts: Facts) -> str:
     return table(["what", "value", "records"], lines)
 
 
-def collected(facts: Facts) -> str:
+def describe_collection(facts: Facts) -> str:
     """Source formats of the sessions, and when they ran."""
     sessions = facts["collected"]
     lines = [["source format", code(name), number(n)] for name, n in sessions["formats"].items()]
@@ -296,7 +300,7 @@ def text_table(rows: list[Facts]) -> str:
     return table(["kind", "finds", "records"], lines)
 
 
-def counted(header: str, values: dict[str, int]) -> str:
+def format_counts(header: str, values: dict[str, int]) -> str:
     """Values with the number of records that have them."""
     return table([header, "records"], [[code(name), number(n)] for name, n in values.items()])
 

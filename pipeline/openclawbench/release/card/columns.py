@@ -5,7 +5,7 @@ from pydantic import BaseModel
 
 from openclawbench.records.fields import description, inner_record
 from openclawbench.records.release import LabelRow, Master, PoolRow
-from openclawbench.release.files.parquet import SCALARS, of
+from openclawbench.release.files.parquet import SCALARS, type_instance
 from openclawbench.tables.schema import schema
 
 SHOWN: dict[str, type[BaseModel]] = {  # heading -> record, in the order of the card
@@ -54,7 +54,7 @@ def column_table(record: type[BaseModel]) -> str:
 def kind_words(kind: pl.DataType) -> str:
     """A type for a reader."""
     if isinstance(kind, pl.List):
-        return f"list of {kind_words(of(kind.inner))}"
+        return f"list of {kind_words(type_instance(kind.inner))}"
     if isinstance(kind, pl.Struct):
         return "struct"
     return SCALARS[type(kind)]

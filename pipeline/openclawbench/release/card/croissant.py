@@ -13,7 +13,7 @@ from openclawbench.records.certificate import JudgeCertificate
 from openclawbench.records.fields import description, inner_record
 from openclawbench.release.card.configs import TABLES, WHOLE, Config, files_of
 from openclawbench.release.card.facts import Facts
-from openclawbench.release.files.parquet import of
+from openclawbench.release.files.parquet import type_instance
 from openclawbench.release.settings import Dataset, PublishRules
 from openclawbench.tables.record import TRAJECTORY_KEY
 from openclawbench.tables.schema import schema
@@ -94,7 +94,7 @@ def responsible(facts: Facts, rules: PublishRules) -> Node:
 
 
 def certificate_text(judge: Mapping[str, Any]) -> str:
-    """What the exam says of a judge, or that it has not sat it."""
+    """The exam result of a judge, or a sentence that it has not sat the exam."""
     if judge["certificate"] is None:
         return f"Uncertified judge: {judge['judge']} ({judge['judge_model']}) has not sat the exam."
     return JudgeCertificate.model_validate(judge["certificate"]).sentence
@@ -185,14 +185,14 @@ def field(place: str, kind: pl.DataType, source: Node, at: Place) -> Node:
     """One column, or one field inside it, with what it means. A struct has its fields below it; so has a list of
     structs, whose fields are then lists."""
     node: Node = {"@type": "cr:Field", "@id": place, "name": place, "description": description(at.record, at.name)}
-    inner = of(kind.inner) if isinstance(kind, pl.List) else kind
+    inner = type_instance(kind.inner) if isinstance(kind, pl.List) else kind
     if isinstance(kind, pl.List):
         node["repeated"] = True
     if isinstance(inner, pl.Struct):
         node["subField"] = [
-            field(f"{place}/{part.name}", of(part.dtype), source, at.within(part.name))
+            field(f"{place}/{part.name}", type_instance(part.dtype), source, at.within(part.name))
             for part in inner.fields
-            if describable(of(part.dtype))
+            if describable(type_instance(part.dtype))
         ]
         return node
     extract: Node = {"extract": {"column": at.column or at.name}}
@@ -202,7 +202,7 @@ def field(place: str, kind: pl.DataType, source: Node, at: Place) -> Node:
 
 def describable(kind: pl.DataType) -> bool:
     """False for types that the vocabulary cannot express: a list of structs inside another value. The files and the
-    card's columns have them all the same."""
+    card's columns still have them."""
     if isinstance(kind, pl.List):
-        return not isinstance(of(kind.inner), pl.Struct)
+        return not isinstance(type_instance(kind.inner), pl.Struct)
     return True

@@ -17,7 +17,7 @@ README = "README.md"
 TEXTS = (TEMPLATE, json.dumps(CONTEXT))  # the fixed texts in them
 
 
-def described(
+def describe_release(
     root: Path, digests: Mapping[str, str], text: list[dict[str, Any]], rules: PublishRules
 ) -> dict[str, bytes]:
     """Name -> content. `digests`: path -> sha256 of the files of the release in `root`; `text`: finds in released text,

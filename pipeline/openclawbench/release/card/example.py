@@ -59,7 +59,7 @@ def example_record(root: Path) -> str:
     onset = row["earliest_recoverable_onset"] or 1
     steps = [{name: step[name] for name in STEP} for step in row["steps"] if step["step_id"] == onset]
     shown = {name: row[name] for name in CONTEXT} | {"steps": steps} | {name: row[name] for name in LABEL}
-    text = json.dumps(shortened(shown), indent=1, ensure_ascii=True).replace("`", "\\u0060")
+    text = json.dumps(shorten_texts(shown), indent=1, ensure_ascii=True).replace("`", "\\u0060")
     caption = f"Fields left out; texts cut after {CHARACTERS} characters; of {row['num_steps']} steps, one is shown."
     return f"{caption}\n\n```json\n{text}\n```"
 
@@ -90,18 +90,18 @@ def whole_row(root: Path, model: str, name: str) -> Row:
     raise LookupError(f"{model}/{name} is in no file")
 
 
-def shortened(value: Any) -> Any:
+def shorten_texts(value: Any) -> Any:
     """Plain data with its texts cut."""
     if isinstance(value, dict):
-        return {name: shortened(inner) for name, inner in value.items()}
+        return {name: shorten_texts(inner) for name, inner in value.items()}
     if isinstance(value, list):
-        return [shortened(item) for item in value]
+        return [shorten_texts(item) for item in value]
     if isinstance(value, str) and len(value) > CHARACTERS:
         return value[:CHARACTERS] + "…"
     return value
 
 
-def loading(loadable: list[Config], where: str) -> str:
+def write_loading_code(loadable: list[Config], where: str) -> str:
     """Code that loads labels and records and joins them, for configurations that the release has."""
     by_name = {config.name: config for config in loadable}
     labels = next(

@@ -29,21 +29,21 @@ def facts(root: Path) -> Facts:
     collected: source formats and the first and last time of a session (UTC), null if no session has a time.
     """
     models = models_of(root)
-    sections = read(root / STATISTICS_FILE)["sections"]
+    sections = read_json_file(root / STATISTICS_FILE)["sections"]
     records = master(root, models)
     pool = pl.read_parquet(root / typed_file(POOL_FILE), glob=False, columns=["slice_label"])
     return {
-        "corpus": read(root / SUMMARY),
+        "corpus": read_json_file(root / SUMMARY),
         "gap": sections["corrected_gap"]["facts"],
         "models": [model_row(root, model, records) for model in models],
         "steps": records["steps"].sum(),
         "labels": [label_row(root, cut, side) for cut in CUTS for side in SIDES],
-        "leakage": {cut: read(root / SPLITS_FILE)["cuts"][cut] for cut in CUTS},
+        "leakage": {cut: read_json_file(root / SPLITS_FILE)["cuts"][cut] for cut in CUTS},
         "left_out": {cut: left_out(root / f"{folder}label_exclusions.jsonl") for cut, folder in CUTS.items()},
         "pool": counts(pool["slice_label"]),
         "made_by": {name: sums_of(records, name) for name in MADE_BY},
         "human": human_counts(root),
-        "judges": read(root / PACKAGE)["provenance"]["judges"],
+        "judges": read_json_file(root / PACKAGE)["provenance"]["judges"],
         "collected": {
             "formats": sums_of(records, "source_format"),
             "first": records["first"].min(),
@@ -79,7 +79,7 @@ def master(root: Path, models: list[str]) -> pl.DataFrame:
 
 def model_row(root: Path, model: str, records: pl.DataFrame) -> Facts:
     """Counts of one source model."""
-    summary = read(root / ROOT / model / MODEL_SUMMARY)
+    summary = read_json_file(root / ROOT / model / MODEL_SUMMARY)
     tiers = summary["quality_tier"]
     return {
         "source_model": model,
@@ -130,6 +130,6 @@ def sums_of(records: pl.DataFrame, name: str) -> dict[str, int]:
     return dict(records.drop_nulls(name).group_by(name).agg(pl.col("records").sum()).sort(name).iter_rows())
 
 
-def read(path: Path) -> Any:
+def read_json_file(path: Path) -> Any:
     """A JSON file of the release."""
     return json.loads(path.read_text(encoding="utf-8"))

@@ -20,14 +20,14 @@ VERSIONS = ("rules_version", "schema_version", "judge", "judge_model")
 
 
 class RuleDigest(msgspec.Struct):
-    """A rule file, as a data package names it."""
+    """A rule file in a data package."""
 
     file: str
     sha256: str
 
 
 class PromptDigest(msgspec.Struct):
-    """A prompt, as a data package names it."""
+    """A prompt in a data package."""
 
     stage: str
     version: str
@@ -35,14 +35,14 @@ class PromptDigest(msgspec.Struct):
 
 
 class Origin(msgspec.Struct):
-    """What is read of the provenance of a data package; its inputs, one for each session, are not kept."""
+    """The parts of a data package's provenance that are compared. Its inputs, one per session, are not kept."""
 
     rules: list[RuleDigest]
     prompts: list[PromptDigest]
 
 
 class Package(msgspec.Struct):
-    """What is read of a data package."""
+    """The parts of a data package that are compared."""
 
     provenance: Origin
 

@@ -94,7 +94,7 @@ def records(root: Path) -> Iterator[ReleaseLine]:
 def lines(path: Path) -> Iterator[ReleaseLine]:
     """Lines of one file. Raises UnreadableInput with the line number if a line is not valid or not in order."""
     if not released(path):
-        raise UnreadableInput(f"{path}: a release owes this file. Check the release with `openclawbench validate`.")
+        raise UnreadableInput(f"{path}: every release has this file. Check the release with `openclawbench validate`.")
     former: Key | None = None
     for number, raw in whole_lines(path):
         try:

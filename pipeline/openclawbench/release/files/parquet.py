@@ -47,13 +47,13 @@ def arrow_type(kind: pl.DataType) -> "pa.DataType":
     import pyarrow as pa
 
     if isinstance(kind, pl.List):
-        return pa.list_(arrow_type(of(kind.inner)))
+        return pa.list_(arrow_type(type_instance(kind.inner)))
     if isinstance(kind, pl.Struct):
-        return pa.struct([(field.name, arrow_type(of(field.dtype))) for field in kind.fields])
+        return pa.struct([(field.name, arrow_type(type_instance(field.dtype))) for field in kind.fields])
     return cast("pa.DataType", pa.type_for_alias(SCALARS[type(kind)]))
 
 
-def of(kind: Any) -> pl.DataType:
+def type_instance(kind: Any) -> pl.DataType:
     """A polars type as an instance."""
     return cast("pl.DataType", kind() if isinstance(kind, type) else kind)
 

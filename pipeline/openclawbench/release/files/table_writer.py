@@ -33,7 +33,7 @@ class Output:
     columns: Sequence[pl.Expr] = ()
 
     def of(self, table: pl.DataFrame) -> pl.DataFrame:
-        """What the file gets of some rows."""
+        """The part of some rows that goes into the file."""
         rows = table if self.rows is None else table.filter(self.rows)
         return rows.select(self.columns or list(schema(self.record)) if self.record else self.columns)
 

@@ -1,4 +1,4 @@
-"""A labelled trajectory as exports use it: its user turns and messages in order, with its label."""
+"""A labelled trajectory for exports: its user turns and messages in order, with its label."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -74,7 +74,7 @@ def near_sides(groups: pl.DataFrame, known: pl.DataFrame, sides: pl.DataFrame, r
 
 
 def sides_reached(sketches: "Numbers", is_on_side: "Numbers", rules: Duplicates) -> "Numbers":
-    """For each of some sketches and each side, whether one of them that is similar to it is on that side."""
+    """For each sketch and each side: whether a similar sketch is on that side."""
     import numpy as np
 
     at_once = max(1, COMPARED_AT_ONCE // sketches.size)

@@ -1,4 +1,4 @@
-"""Place: what hashes decide about the sides of one trajectory; and draw: what the places of all of them decide.
+"""Place: the hash-based decisions on one trajectory's sides. Draw: the decisions that need the places of all.
 
 Only the draw sees every trajectory, and of each only a number. The side in a cut follows from both (`on_sides`).
 """

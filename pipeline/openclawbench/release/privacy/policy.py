@@ -93,7 +93,7 @@ def blocked_texts(scanned: Scanned) -> Iterator[str]:
 
 
 def name_first_hits(finds: Iterable[TextFind], groups: set[str], scanned: Scanned, number: int) -> str:
-    """The first hit of the first records."""
+    """The first find of each of the first records."""
     chosen_finds = sorted((hit for hit in finds if hit.group in groups), key=order)
     first = {(find.source_model, find.trajectory_id): find for find in reversed(chosen_finds)}
     sentences = "; ".join(sentence(first[key].masked(scanned.privacy_finder)) for key in sorted(first)[:NAMED])

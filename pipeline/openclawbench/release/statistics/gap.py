@@ -100,7 +100,7 @@ def gap(corpus: Corpus, settings: StatisticsSettings) -> Section:
 
 
 def baseline_words(row: Row) -> str:
-    """The sentence of the gap on baseline labels; empty if there are none."""
+    """The sentence of the gap on baseline labels; empty without baseline labels."""
     if not row["baseline"]:
         return ""
     if not row["measured"]:
@@ -166,7 +166,7 @@ def scopes(corpus: Corpus) -> Iterator[Scope]:
 
 
 def by_mode(records: pl.DataFrame) -> Iterator[tuple[str, pl.DataFrame]]:
-    """(mode, its records) in the order of names, NO_MODE for those that do not say it; nothing where none does."""
+    """(mode, its records) in the order of names, NO_MODE for records without a mode; empty if no record has one."""
     if records["mode"].null_count() == records.height:
         return
     mode = pl.col("mode").fill_null(NO_MODE)

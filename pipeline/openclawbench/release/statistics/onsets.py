@@ -1,4 +1,4 @@
-"""Where anomalies begin: which onsets are known, at which step, in which part of the trajectory (paper T21, T27)."""
+"""Where anomalies begin: the known onsets, by step and by part of the trajectory (paper T21, T27)."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -27,7 +27,7 @@ def onsets_identities(figures: Figures) -> Iterator[Identity]:
 
 @statistic(reads=ONSETS, identities=onsets_identities)
 def onsets(corpus: Corpus, _settings: StatisticsSettings) -> Section:
-    """The three onset fields: how often known, and their spread."""
+    """The three onset fields: how often each is known, and its spread."""
     positives = corpus.positives
     return Section(
         name="onsets",
@@ -67,8 +67,7 @@ def onset_row(positives: pl.DataFrame, name: str) -> Row:
 
 
 def rank(values: list[tuple[int, int]], part: int, parts: int) -> int | None:
-    """The value at or below which part / parts of all are (nearest rank); null without values. `values`: in their
-    order, each with how often it occurs."""
+    """The nearest-rank quantile `part / parts`; null without values. `values`: sorted, each with its frequency."""
     left = max(1, -(-sum(number for _, number in values) * part // parts))
     for value, number in values:
         left -= number
@@ -78,7 +77,7 @@ def rank(values: list[tuple[int, int]], part: int, parts: int) -> int | None:
 
 
 def steps_identities(figures: Figures) -> Iterator[Identity]:
-    """The rows divide the onsets that are known."""
+    """The onsets by step add up to the known onsets."""
     counts = {row["steps"]: row["trajectories"] for row in figures.tables["onset_steps"]}
     yield sum_of("onset_steps", counts, figures.tables["onsets"][0]["known"])
 
@@ -110,7 +109,7 @@ def onset_steps(corpus: Corpus, settings: StatisticsSettings) -> Section:
 
 
 def parts_identities(figures: Figures) -> Iterator[Identity]:
-    """The same of the parts."""
+    """The onsets by part add up to the known onsets."""
     counts = {str(row["part"]): row["trajectories"] for row in figures.tables["onset_parts"]}
     yield sum_of("onset_parts", counts, figures.tables["onsets"][0]["known"])
 

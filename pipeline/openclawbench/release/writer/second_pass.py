@@ -26,7 +26,7 @@ from openclawbench.release.writer.render import in_order, raw_lines
 from openclawbench.runtime.stage import stage
 from openclawbench.tables.record import TRAJECTORY_KEY
 from openclawbench.tables.schema import from_records
-from openclawbench.tables.sorted_merge import ORDER, key_order, merged, write_sorted
+from openclawbench.tables.sorted_merge import ORDER, key_order, merge_sorted, write_sorted
 
 FROM_FIRST = ("task_id", "label_status", "both_high_confidence")  # columns that are not the second annotation's
 
@@ -71,8 +71,8 @@ def write_second_pass(parts: Sequence[tuple[Path, Path]], staging: StagingFolder
         in_paper_cut = pl.scan_parquet(assignments, glob=False).filter(pl.col("paper_cut").is_not_null())
         write_sorted(second.collect(), of_second)
         write_sorted(in_paper_cut.join(sure, on=TRAJECTORY_KEY, how="inner").collect(), of_both)
-    write_tables(staging, merged(references, staging.scratch), [Output(REFERENCE_FILE, ReferenceLabel)])
+    write_tables(staging, merge_sorted(references, staging.scratch), [Output(REFERENCE_FILE, ReferenceLabel)])
     outputs = [Output(BOTH_FILE, LabelRow), Output(typed_file(BOTH_FILE), LabelRow)]
     for cut, folder in CUTS.items():
         outputs += [Output(both_side_file(folder, side), LabelRow, pl.col(cut) == side) for side in SIDES]
-    write_tables(staging, merged(both, staging.scratch), outputs)
+    write_tables(staging, merge_sorted(both, staging.scratch), outputs)

@@ -22,7 +22,7 @@ from openclawbench.records.calibration import HumanVerdict
 from openclawbench.records.datapackage import INPUTS_FILE, MadeFrom
 from openclawbench.records.tiers import BASELINE_JUDGES
 from openclawbench.release.card.croissant import NAME as CROISSANT
-from openclawbench.release.card.described import README, described
+from openclawbench.release.card.described import README, describe_release
 from openclawbench.release.files.jsonl_files import LISTING, compress_all
 from openclawbench.release.files.names import BOTH_FILE, MASTER_FILE, MODEL_SUMMARY, REFERENCE_FILE, ROOT, SUMMARY
 from openclawbench.release.files.staging_folder import StagingFolder
@@ -181,7 +181,7 @@ def write_statistics(staging: StagingFolder, settings: PublishRules) -> None:
 
 
 class Checks(NamedTuple):
-    """What a new release has to pass. `of_file`: checks a master table, or a file of one; `of_release`: the whole, with
+    """The checks of a new release. `of_file`: checks a master table, or a file of one; `of_release`: the whole, with
     what that gave; it raises InvalidRelease."""
 
     of_file: Callable[[Path, str, pl.DataFrame, Path], Any]
@@ -223,7 +223,7 @@ def write_card(
     staging: StagingFolder, settings: PublishRules, records: WrittenRecords, package_digests: Mapping[str, str]
 ) -> dict[str, str]:
     """Dataset card and Croissant description; returns the digests with theirs."""
-    files = described(staging.root, package_digests, records.text, settings)
+    files = describe_release(staging.root, package_digests, records.text, settings)
     for name, content in files.items():
         staging.write(name, content)
     return {**package_digests, **{name: hashlib.sha256(content).hexdigest() for name, content in files.items()}}

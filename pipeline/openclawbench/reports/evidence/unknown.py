@@ -94,8 +94,8 @@ def unknown_commands(tables: Tables, rules: EvidenceReportRules) -> Section:
 
 
 def unknown_by_call(calls: pl.DataFrame, shell_rules: ShellRules) -> list[list[str]]:
-    """The unknown commands in each call, sorted: the first words of the command parts that only the fallback rule
-    names."""
+    """The unknown commands of each call, sorted: the first words of command parts that only the fallback rule
+    matches."""
     reader = CallReader(DescribeRules.load(), shell_rules)
     shell, names_by_call = Shell(shell_rules), []
     for tool, arguments in calls.select("tool_name_raw", "arguments").iter_rows():

@@ -88,7 +88,7 @@ def is_trial(value: Any) -> bool:
 
 
 def trial_of(path: str, sidecars: dict[str, Any]) -> tuple[str, dict[str, Any]] | None:
-    """The record that names this session, else the only one that can mean it; None if there are several or none."""
+    """The record that names this session, else the only one that can mean it; None unless exactly one can."""
     records = [(name, value) for name, value in sidecars.items() if is_trial(value)]
     naming = [record for record in records if names_session(record[0], record[1], path)]
     able = naming or [record for record in records if not record[0].startswith("above:")]

@@ -52,7 +52,7 @@ def is_header(entry: Entry) -> bool:
 
 
 def arguments_of(entry: Entry) -> str | None:
-    """A call's arguments as JSON text, made of the bytes in the line; None if it has none.
+    """A call's arguments as JSON text, made of the bytes in the line; None if the call has no arguments.
 
     A command stands under its own key, as it does in the line, so that `python calc.py` reads like any other tool's
     `{"command": "python calc.py"}`; beside other arguments it comes first, unless they hold a command themselves.

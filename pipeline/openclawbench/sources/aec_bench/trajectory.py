@@ -59,8 +59,8 @@ class AecTrajectory(Source):
         return aec_context.find_sidecars(path, paths) | ({} if conversation is None else {"conversation": conversation})
 
     def read_context(self, first: Any, path: str, sidecars: dict[str, Any]) -> dict[str, Any]:
-        """The agent's result and the trial record, as far as they are used, what the conversation ends with, and that
-        there is one."""
+        """The agent's result and the trial record, as far as they are used, whether there is a conversation, and what
+        it ends with."""
         conversation = sidecars.get("conversation")
         presence = {"conversation": True} if opens_conversation(next(records_in(conversation), None)) else {}
         context = aec_context.read_context(path, sidecars) | last_reply(conversation) | presence

@@ -204,7 +204,7 @@ def list_in(value: Any, key: str) -> list[Any]:
 
 
 def id_of(first: Any, key: str) -> str | None:
-    """An id of the document; None if it has none."""
+    """An id of the document; None if the document has no such id."""
     return text_of(first.get(key)) if isinstance(first, dict) else None
 
 

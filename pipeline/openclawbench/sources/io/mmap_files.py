@@ -1,4 +1,4 @@
-"""Very large files: mapped into memory instead of read, and given back to the system once they are read.
+"""Very large files: mapped into memory instead of read, and released to the system after reading.
 
 What is mapped is a copy of the file without a name: a file that its writer cuts short while it is mapped would end the
 program. Where the file system can, the copy takes no room.
@@ -31,7 +31,7 @@ def map_file(handle: int, size: int) -> mmap.mmap | None:
 
 
 def address_of(content: mmap.mmap | memoryview) -> int:
-    """Where bytes are in memory."""
+    """The address of bytes in memory."""
     import pyarrow as pa
 
     address: int = pa.py_buffer(content).address
@@ -39,7 +39,7 @@ def address_of(content: mmap.mmap | memoryview) -> int:
 
 
 def sha256_of(content: bytes | mmap.mmap) -> str:
-    """Digest of bytes; of those that are mapped, few are in memory at a time."""
+    """The SHA-256 digest of bytes. Of mapped bytes, few are in memory at a time."""
     if isinstance(content, bytes):
         return hashlib.sha256(content).hexdigest()
     digest, view = hashlib.sha256(), memoryview(content)

@@ -24,7 +24,7 @@ class Usage:
         self.impossible: dict[str, int] = {}
 
     def add(self, used: Mapping[str, Any] | None) -> None:
-        """What an OpenClaw message says that it used."""
+        """The usage that an OpenClaw message reports."""
         if not used:
             return
         for counter, field in TOKENS:
@@ -35,14 +35,14 @@ class Usage:
             self.usd(value)
 
     def count(self, name: str, value: Any) -> None:
-        """A number of tokens; what is not a whole number is ignored."""
+        """Add a number of tokens. A value that is not a whole number is ignored."""
         if type(value) is int and 0 <= value < MOST_COUNT:
             self.sums[name] = self.sums.get(name, 0) + value
         elif cannot_be(value):
             self.impossible[name] = self.impossible.get(name, 0) + 1
 
     def usd(self, value: Any) -> None:
-        """An amount of USD; what is not a number is ignored."""
+        """Add an amount of USD. A value that is not a number is ignored."""
         if type(value) not in (int, float):
             return
         if cannot_be(value):

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 @dataclass
 class Branch:
-    """Indices into the records, by what they are."""
+    """Indices of the records, by kind."""
 
     active: list[int] = field(default_factory=list)  # each behind its parent: nearly always the file's order
     abandoned: list[int] = field(default_factory=list)
@@ -19,7 +19,7 @@ class Branch:
 
 
 class Node(NamedTuple):
-    """What the tree needs to know of a record. `content` is equal for records that say the same."""
+    """The properties of a record that the tree needs. `content` is equal for records that say the same."""
 
     id: Hashable | None
     parent: Hashable | None

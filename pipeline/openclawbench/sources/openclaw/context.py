@@ -39,7 +39,7 @@ def fits(value: Any, kind: type) -> bool:
 
 
 def first_prompt(sidecar: Any) -> dict[str, Any]:
-    """First prompt that a trajectory sidecar has; empty if it has none. `sidecar`: its text, or its only event."""
+    """First prompt of a trajectory sidecar; empty if it has no prompt. `sidecar`: its text, or its only event."""
     text = json.dumps(sidecar) if isinstance(sidecar, dict) else sidecar
     for line in text.split("\n") if isinstance(text, str) else []:
         try:

@@ -43,7 +43,7 @@ class Block(msgspec.Struct, gc=False):
 
 
 class Kind(msgspec.Struct, gc=False):
-    """A content block whose type alone is read."""
+    """A content block of which only the type is read."""
 
     type: str | None = None
 
@@ -82,7 +82,7 @@ class SessionRecord(msgspec.Struct, gc=False):
 
 
 class Bare(msgspec.Struct, gc=False):
-    """A record whose type, time and place in the tree alone are read."""
+    """A record of which only type, time and place in the tree are read."""
 
     type: str | None = None
     id: Any = None
@@ -189,7 +189,7 @@ def loose_block(raw: msgspec.Raw) -> Block:
 
 
 def read_values(loose: msgspec.Struct) -> None:
-    """Read what was left as it is written; what is handed on as it is written stays."""
+    """Read the parts that were left as written, except those that are passed on as written."""
     for name in loose.__struct_fields__:
         value = getattr(loose, name)
         if isinstance(value, msgspec.Raw) and name not in ("details", "content", "tool_call_id"):

@@ -1,5 +1,5 @@
-"""sessions.json, the index beside OpenClaw's sessions: what it says of their runs, and its faults, told because what it
-says is lost with them. Of an entry only what is used is held, however long the rest of it."""
+"""sessions.json, the index beside OpenClaw's sessions: run contexts, and faults, which are reported because they lose
+contexts. Of an entry only what is used is held, however long the rest of it."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -23,7 +23,7 @@ ENTRY_DECODER = msgspec.json.Decoder(Entry)
 
 
 class NoIndex(ValueError):
-    """JSON, but no object of entries by session key."""
+    """The text is JSON but not an object of entries by session key."""
 
 
 def is_index(path: str) -> bool:
@@ -109,7 +109,7 @@ def quoted_key(key: Any) -> str:
 
 
 def more_faults(faults: int) -> str:
-    """What is said of the faults after the first."""
+    """The sentence on the faults after the first."""
     return f" (and {faults - 1} more of that kind)" if faults > 1 else ""
 
 

@@ -90,7 +90,7 @@ def remove_folder(folder: Path, process: int) -> None:
 
 @lru_cache(maxsize=1)
 def copy_of(path: Path, known_stamps: tuple[Stamp, ...], process: int) -> PrivateCopy:
-    """The copy of a store in this state, made once a process: its sessions are asked for one by one."""
+    """The copy of a store in this state, made once per process, because its sessions are read one by one."""
     return PrivateCopy(path)
 
 
@@ -134,7 +134,7 @@ def read_store(path: Path) -> Iterator[StoredSession | StoreNote]:
 
 
 def notes(connection: sqlite3.Connection, ids: list[Any], fault: str | None) -> Iterator[StoreNote]:
-    """What there is to say of a store. `fault`: what is broken in its table of run contexts."""
+    """Remarks on a store. `fault`: what is broken in its table of run contexts."""
     if not ids:
         yield StoreNote("empty_store", "it holds no record of any session")
     if windows := windows_without_records(connection):
@@ -160,7 +160,8 @@ def member_content(path: Path, session_id: str) -> bytes:
 
 
 def read_stored_session(connection: sqlite3.Connection, session_id: Any, context: dict[str, Any]) -> StoredSession:
-    """One session; where one of its rows cannot be read it says so, and the rest of the store is read all the same."""
+    """One session. If one of its rows cannot be read, the session has a fault and the rest of the store is still
+    read."""
     if not isinstance(session_id, str):
         return StoredSession(repr(session_id), b"", {}, "records of the store whose session id is not text")
     try:

@@ -183,7 +183,7 @@ class StepBuilder(StepRows):
         self.counts[f"injected:{rule.id}"] += 1
 
     def was_said(self, text: str) -> bool:
-        """True if the latest message or reply says this too: it is delivered late."""
+        """True if the latest message or reply has the same text: this one was delivered late."""
         plain = self.rules.repeat.plain
         return any(plain(text) in plain(spoken) for spoken in (self.stretch.text, self.last_reply) if spoken)
 
@@ -202,7 +202,7 @@ class StepBuilder(StepRows):
             self.last_stop, self.last_error = mirror.message.stopReason, None
 
     def failed_run(self, error: str) -> None:
-        """A record says that a run was aborted, timed out or failed."""
+        """Note a run that was aborted, timed out or failed."""
         self.decide_mirrors()
         self.run_error = error
         self.open_turn = False
@@ -357,5 +357,5 @@ def pair_message(calls: list[Block], results: list[ToolResult]) -> Pairing:
 
 
 def has_used(message: Message) -> bool:
-    """True if a message says that it used any tokens, or cost anything."""
+    """True if a message reports tokens or a cost."""
     return any(value for value in (message.usage or {}).values() if isinstance(value, int | float))

@@ -48,12 +48,12 @@ def is_table(connection: sqlite3.Connection, name: str) -> bool:
 
 
 def columns_of(connection: sqlite3.Connection, table: str) -> list[str]:
-    """Names of a table's columns; none where there is no such table."""
+    """Names of a table's columns; empty if the table does not exist."""
     return [row[1] for row in connection.execute(f"PRAGMA table_info({table})")]
 
 
 def written_by(connection: sqlite3.Connection, tables: list[str]) -> str:
-    """What the store says of the release that wrote it, to be set behind a list; empty if it does not."""
+    """The release that wrote the store, as the end of a sentence; empty if the store does not say it."""
     if VERSIONS not in tables or not {"app_version", "schema_version"} <= set(columns_of(connection, VERSIONS)):
         return ""
     row = connection.execute(f"SELECT app_version, schema_version FROM {VERSIONS} LIMIT 1").fetchone()

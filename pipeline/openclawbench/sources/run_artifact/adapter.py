@@ -147,7 +147,7 @@ def header_id(content: Any) -> str | None:
 
 
 def document_faults(document: Document, context: dict[str, Any]) -> list[Fault]:
-    """What is strange about the document as a whole, and about evaluations beside it."""
+    """Warnings about the document as a whole, and about evaluations beside it."""
     faults = uri_faults(document.value)
     status = document.value.get("status")
     if not isinstance(status, str) or status not in (SUCCESS, *ENDS):

@@ -46,7 +46,7 @@ def build(document: Document, rules: NormalizeRules) -> Built:
 
 
 def attempts(events: list[Event]) -> tuple[list[Event], list[list[Event]]]:
-    """What was given before the first attempt, and the events of each attempt, runner events left out.
+    """The events before the first attempt, and those of each attempt, without runner events.
 
     A trace that names no attempts is one attempt from its first event on.
     """

@@ -66,7 +66,7 @@ class Document:
     warnings: list[Fault] = field(default_factory=list)
 
     def part(self, *keys: str) -> dict[str, Any]:
-        """The object at this path; empty if there is none."""
+        """The object at this path; empty if the document has no object there."""
         value: Any = self.value
         for key in keys:
             value = value.get(key) if isinstance(value, dict) else None

@@ -25,7 +25,7 @@ class ToolResult:
 
     @property
     def call_id(self) -> str | None:
-        """Id of the call it answers; None in the spelling that has none."""
+        """Id of the call that it answers; None in the spelling without ids."""
         return text_of(self.event.value.get("call_id")) or text_of(self.event.metadata.get("tool_call_id"))
 
     @property
@@ -51,7 +51,8 @@ class ToolResult:
 
     @property
     def details(self) -> str | None:
-        """The output's exit code and time-out under the names that results of sessions have; None if it has none."""
+        """The output's exit code and time-out under the names that results of sessions have; None if the output has
+        neither."""
         output = self.event.value.get(output_key(self.event))
         fields: dict[str, Any] = {}
         if isinstance(output, dict):

@@ -1,4 +1,4 @@
-"""Where a RunArtifact's URIs point: only ever next to its file. Paths are compared as text, nothing is opened."""
+"""Checks of a RunArtifact's URIs: each must point next to its file. Paths are compared as text; no file is opened."""
 
 import re
 from collections.abc import Iterator
@@ -38,7 +38,7 @@ def is_absolute(uri: str) -> bool:
 
 
 def resolve(uri: str, path: str) -> str | None:
-    """The raw file that a URI of the artifact at `path` names; None if it names none next to it."""
+    """The raw file that a URI of the artifact at `path` names; None if it names no file next to it."""
     relative_path = relative(uri)
     folder = path.rpartition("/")[0]
     return None if relative_path is None else f"{folder}/{relative_path}" if folder else relative_path

@@ -13,7 +13,7 @@ from typing import Any
 
 from openclawbench.records.oracle import Evaluator, OracleRecord
 from openclawbench.rules.normalize import NormalizeRules
-from openclawbench.sources.base import ParsedSession, verdict
+from openclawbench.sources.base import ParsedSession, duplicate_key
 from openclawbench.sources.io.json_values import number_of, text_of
 from openclawbench.sources.io.listing_cache import cached_by_listing
 from openclawbench.sources.io.timestamps import iso_time
@@ -58,8 +58,8 @@ def natives(paths: frozenset[str]) -> dict[str, list[str]]:
 
 
 def native_beside(path: str, paths: frozenset[str]) -> dict[str, str]:
-    """The native session below the folder of an ATIF document that Harbor made of it; empty if there is none, or no
-    trial result above says that this is Harbor's folder."""
+    """The native session below the folder of an ATIF document that Harbor made of it; empty if there is no session, or
+    no trial result above says that this is Harbor's folder."""
     if basename(path) != ATIF_NAME or not find_sidecars(path, paths):
         return {}
     sessions = natives(paths).get(dirname(path), [])
@@ -67,7 +67,7 @@ def native_beside(path: str, paths: frozenset[str]) -> dict[str, str]:
 
 
 def trial_of(path: str, sidecars: dict[str, Any]) -> dict[str, Any] | None:
-    """What a trial result says of the session, small, or None."""
+    """The parts of a trial result about the session, or None."""
     result: Any = sidecars.get(TRIAL)
     if not is_trial(result):
         return interrupted_trial(sidecars.get(TRIAL_CONFIG))
@@ -111,7 +111,7 @@ def interrupted_trial(config: Any) -> dict[str, Any] | None:
 
 
 def use_of(context: dict[str, Any]) -> dict[str, str]:
-    """What was taken of the trial, in words, by the key of its sidecar; empty if nothing was."""
+    """What was taken from the trial, in words, by the key of its sidecar; empty if nothing was taken."""
     if TRIAL not in context:
         return {}
     return {TRIAL_CONFIG: INTERRUPTED} if context[TRIAL]["file"] == CONFIG else {TRIAL: WORDS}
@@ -142,7 +142,7 @@ def add_to(session: ParsedSession, context: dict[str, Any], rules: NormalizeRule
     trial_outcome = outcome(trial, rules)
     if session.outcome is None:
         session.outcome = trial_outcome
-    elif verdict(trial_outcome) not in map(verdict, session.outcomes):
+    elif duplicate_key(trial_outcome) not in map(duplicate_key, session.outcomes):
         session.other_outcomes.append(trial_outcome)
 
 

@@ -130,7 +130,7 @@ def command_reports(document: dict[str, Any], traces: tuple[Any, ...] = ()) -> l
 
 
 def report_in(text: Any) -> dict[str, Any]:
-    """The JSON object in a text that may begin with lines of a log; empty if there is none."""
+    """The JSON object in a text that may begin with lines of a log; empty if the text holds no object."""
     if not isinstance(text, str) or '"meta"' not in text:
         return {}
     start = 0 if text.startswith("{") else text.find("\n{") + 1

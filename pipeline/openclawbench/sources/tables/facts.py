@@ -38,7 +38,7 @@ def facts_of(row: TableRow, rules: TableRules) -> dict[str, Any]:
 
 
 def source_model_of(facts: dict[str, Any]) -> str | None:
-    """The source model that a row names, as it may be a folder's name; None if it names none."""
+    """The source model that a row names, in a form that can be a folder's name; None if the row names no model."""
     model = safe_name(facts.get("model", "")).strip(". ")
     return model or None
 

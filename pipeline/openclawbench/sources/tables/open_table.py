@@ -1,4 +1,4 @@
-"""Opens the table that a file is, by its content."""
+"""Open a file as a table of sessions, by its content."""
 
 import os
 from functools import lru_cache

@@ -26,7 +26,7 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class TableRow:
-    """One row: the session's bytes, or why there is none (`reason`, `problem`).
+    """A row: the session's bytes, or the reason why it has no session (`reason`, `problem`).
 
     `member` names it in the file: `line7`, `row7`, with the column where the session is not bytes of the file. One that
     is lies at `offset`, `length` bytes from `line` on; else `length` is None. `values`: what the rules look at of the

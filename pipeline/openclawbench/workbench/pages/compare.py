@@ -10,6 +10,7 @@ from starlette.datastructures import FormData
 from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
+from openclawbench.api import Data
 from openclawbench.base.terminal import one_line
 from openclawbench.errors import NotFound, OpenClawBenchError, UnreadableInput, UsageError
 from openclawbench.inspect.find import rows_of
@@ -22,7 +23,7 @@ from openclawbench.tables.record import TRAJECTORY_KEY
 from openclawbench.workbench.access import open_trajectory
 from openclawbench.workbench.pages.forms import token_of
 from openclawbench.workbench.readers.data_folder import DataReader
-from openclawbench.workbench.site import Site, answer, attached, href, person_of, render, site_of
+from openclawbench.workbench.site import Site, answer, attachment_header, href, person_of, render, site_of
 from openclawbench.workbench.view.evidence_marks import quotes_of
 
 Row = dict[str, Any]
@@ -160,13 +161,11 @@ def what_if_start(request: Request, form: FormData) -> Response:
 
 def what_if_steps(site: Site, file: str, text: str) -> Iterator[tuple[int, int, Any]]:
     """The changes by an edited rule file, after each shard."""
-    from openclawbench.inspect.whatif.whatif import what_if_by_shard
-
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / file
         path.write_text(text, encoding="utf-8")
         try:
-            yield from what_if_by_shard(run_of(site), [path], 8)
+            yield from Data(site.folder.root, run_of(site)).what_if_by_shard([path], examples=8)
         except OpenClawBenchError as error:
             raise UsageError(str(error).replace(f"{folder}/", "")) from error
 
@@ -191,7 +190,9 @@ def what_if_file(request: Request) -> Response:
         raise NotFound(
             "This what-if is gone, and its file with it: the workbench was started again, or others have run."
         )
-    return Response(job.asked["text"], media_type="text/plain; charset=utf-8", headers=attached(job.asked["file"]))
+    return Response(
+        job.asked["text"], media_type="text/plain; charset=utf-8", headers=attachment_header(job.asked["file"])
+    )
 
 
 def what_if_stop(request: Request, form: FormData) -> Response:

@@ -1,4 +1,4 @@
-"""The forms of the workbench: their choices, from their definitions, and their answers, as they were sent."""
+"""The forms of the workbench: their choices, and the answers that were sent."""
 
 from collections.abc import Mapping
 from typing import Any, get_args
@@ -31,7 +31,7 @@ def form_context(name: str) -> Row:
 
 
 def answers_sent(form: FormData, names: tuple[str, ...]) -> dict[str, str]:
-    """The answers of a form; who and when are not taken from it."""
+    """The answers of a form. Reviewer and time never come from the form."""
     answers = dict.fromkeys(names, "")
     for name in names:
         if name not in SIGNATURE:

@@ -97,7 +97,7 @@ def digest_of(password: str, salt: str) -> str:
 
 
 def page(request: Request) -> Response:
-    """The form of the login; alone on this machine there is none."""
+    """The login form. A workbench for this machine alone has no login."""
     if request.app.state.logins is None:
         return RedirectResponse("/", 303)
     return HTMLResponse(TEMPLATES.get_template("login.html").render(fault=None))

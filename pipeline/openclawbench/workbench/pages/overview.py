@@ -25,19 +25,19 @@ def overview_of(site: Site) -> Row:
         "models": index["source_model"].n_unique(),
         "labelled": labelled.height,
         "decided": labelled.filter(pl.col("label") != "undecided").height,
-        "tiers": counted(labelled, "tier", "review_cause"),
-        "labels": counted(labelled, "label", "subtype"),
-        "slices": crossed(labelled),
-        "judges": counted(labelled, "judge"),
+        "tiers": count_rows(labelled, "tier", "review_cause"),
+        "labels": count_rows(labelled, "label", "subtype"),
+        "slices": count_by_slice(labelled),
+        "judges": count_rows(labelled, "judge"),
         "rules_notice": RULES_NOTICE if set(labelled["judge"].drop_nulls()) & BASELINE_JUDGES else None,
-        "second": counted(index.filter(pl.col("second_pass").is_not_null()), "second_pass"),
+        "second": count_rows(index.filter(pl.col("second_pass").is_not_null()), "second_pass"),
         "samples": site.desk.progress() if site.desk else [],
         "gap": gap_of(site),
         "unmatched": index.filter(pl.col("oracle_outcome").is_null()).height,
     }
 
 
-def counted(rows: pl.DataFrame, *columns: str) -> list[Row]:
+def count_rows(rows: pl.DataFrame, *columns: str) -> list[Row]:
     """Rows by these columns, the most frequent first."""
     return (
         rows.group_by(columns)
@@ -47,7 +47,7 @@ def counted(rows: pl.DataFrame, *columns: str) -> list[Row]:
     )
 
 
-def crossed(rows: pl.DataFrame) -> list[Row]:
+def count_by_slice(rows: pl.DataFrame) -> list[Row]:
     """One row per slice: how many are normal, anomalous, undecided."""
     counts = [(pl.col("label") == label).sum().alias(label) for label in ("normal", "anomalous", "undecided")]
     slices = rows.group_by("slice_label").agg(pl.len().alias("count"), *counts).to_dicts()

@@ -29,7 +29,7 @@ from openclawbench.workbench.readers.index import (
     suggest_filter_removals,
 )
 from openclawbench.workbench.readers.reader import LABEL
-from openclawbench.workbench.site import Address, Site, answer, attached, href, person_of, render, site_of
+from openclawbench.workbench.site import Address, Site, answer, attachment_header, href, person_of, render, site_of
 from openclawbench.workbench.view.page_model import page_of
 
 Row = dict[str, Any]
@@ -64,7 +64,7 @@ def trajectories(request: Request) -> Response:
         return Response(
             in_order(rows, query).write_csv(),
             media_type="text/csv; charset=utf-8",
-            headers=attached("trajectories.csv"),
+            headers=attachment_header("trajectories.csv"),
         )
     pages = max(1, -(-rows.height // PAGE))
     page = min(query.page, pages)
@@ -81,7 +81,7 @@ def trajectories(request: Request) -> Response:
     filters = tuple((name, value) for name, value in pairs if value and name not in ("page", "format"))
     context = {
         "query": query,
-        "columns": query.columns if "columns" in request.query_params else filled(index, query.columns),
+        "columns": query.columns if "columns" in request.query_params else columns_with_values(index, query.columns),
         "address": Address("/t", filters),
         "all_columns": list(COLUMNS),
         "titles": TITLES,
@@ -91,7 +91,7 @@ def trajectories(request: Request) -> Response:
     return answer(request, "list.html", data, **context)
 
 
-def filled(index: pl.DataFrame, columns: tuple[str, ...]) -> tuple[str, ...]:
+def columns_with_values(index: pl.DataFrame, columns: tuple[str, ...]) -> tuple[str, ...]:
     """The columns that have any value."""
     return tuple(name for name in columns if index[name].null_count() < index.height)
 
@@ -183,7 +183,7 @@ def raw_pane(request: Request, site: Site, key: tuple[str, str], back: str) -> R
     records = site.reader.raw(*key, step)
     for record in records:
         record["text"] = record["content"].decode("utf-8", "backslashreplace")
-        record["indented"] = indented(record["text"])
+        record["indented"] = indent_json(record["text"])
     return answer(request, "raw.html", {"records": records}, step=step, back=back)
 
 
@@ -220,7 +220,7 @@ def explained_values(explained: Row) -> Any:
         yield {"name": "onset candidate", "value": onset["candidate"], "rule": onset["rule"], "marked": []}
 
 
-def indented(text: str) -> str | None:
+def indent_json(text: str) -> str | None:
     """JSON with two spaces of indentation; None for what is not JSON, or is long."""
     if len(text) > INDENTED:
         return None
@@ -261,7 +261,7 @@ def export(request: Request) -> Response:
     if not blind:
         person.opened.add([(model, name)])
     content = export_page(site.reader, model, name, blind=blind, raw=request.query_params.get("raw") == "1")
-    return HTMLResponse(content, headers=attached(f"{FILE_NAME.sub('_', name)[:100]}.html"))
+    return HTMLResponse(content, headers=attachment_header(f"{FILE_NAME.sub('_', name)[:100]}.html"))
 
 
 def keys(request: Request) -> Response:

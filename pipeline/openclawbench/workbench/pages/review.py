@@ -75,7 +75,7 @@ def has_seen(person: Person, entry: QueueRow) -> bool:
     return entry.mine is None and getattr(entry.drawn, "blind", False) and key in person.opened
 
 
-def drawn(request: Request) -> Response:
+def review_row(request: Request) -> Response:
     """One row of a sample: its trajectory as the reviewer may see it, and the form."""
     site, person = site_of(request), person_of(request)
     sample, row = request.path_params["sample"], request.path_params["row"]
@@ -131,7 +131,7 @@ def drawn_page(
 
 
 def saved_last(desk: Desk, form: Form[Any, Any], sample: str, row: str | None, person: Person) -> Row | None:
-    """The row that this person has just saved, and what was said; None if there is none."""
+    """The row that this person has just saved, with the answers; None if they have saved no row."""
     if row is None:
         return None
     try:

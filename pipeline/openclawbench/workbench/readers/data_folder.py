@@ -8,11 +8,11 @@ from typing import Any, ClassVar
 
 import polars as pl
 
+from openclawbench.api import Data, TrajectoryView, open_data
 from openclawbench.base.terminal import one_line
 from openclawbench.errors import NotFound, OpenClawBenchError
 from openclawbench.inspect.explain.explain import TrajectoryTables, explain_steps
 from openclawbench.inspect.find import Key, fresh, has_for, trajectory_keys
-from openclawbench.inspect.raw_records import raw_records
 from openclawbench.records.fulltax import Annotation
 from openclawbench.records.oracle import Fused
 from openclawbench.records.packet import Evidence
@@ -25,10 +25,9 @@ from openclawbench.tables.record import TRAJECTORY_KEY, Record
 from openclawbench.workbench.readers.index import complete_index, label_columns, second_columns
 from openclawbench.workbench.readers.reader import Reader, Row, label_of
 from openclawbench.workspace.last_run import differences, last_run
-from openclawbench.workspace.settings import settings
-from openclawbench.workspace.update import open_run
 
 OPENED = 16  # trajectories whose rows are kept
+RAW = ("step_id", "source_file", "part", "line", "offset", "length", "content")  # of a raw record, on a page
 TABLES: tuple[type[Record], ...] = (Trajectory, TraceSummaryRow, Fused, Risk, Annotation)
 
 SHOWN = (*TABLES, Onset, Step, Evidence, PASS2[Annotation])  # on the page of a trajectory
@@ -84,8 +83,7 @@ class DataReader(Reader):
     def look(self) -> None:
         """Find out what is stale, in the background: every input, rule and module is looked at."""
         try:
-            chosen = settings(self.folder)
-            run = open_run(self.folder, chosen)
+            run = open_data(self.path).state
             behind = [
                 record.__name__
                 for record in (Trajectory, Evidence, Annotation)
@@ -192,7 +190,8 @@ class DataReader(Reader):
 
     def raw(self, model: str, trajectory_id: str, step: int) -> list[Row]:
         key = self.opened(model, trajectory_id).key
-        return [row | {"content": content} for row, content in raw_records(self.with_inputs(), key, step)]
+        records = TrajectoryView(Data(self.path, self.with_inputs()), key).raw(step)
+        return [{name: getattr(record, name) for name in RAW} for record in records]
 
     def looked_at(self) -> Run:
         """The run as it would be now, once inputs, rules and program have been looked at. NotFound if they cannot."""

@@ -101,7 +101,7 @@ class Reader(ABC):
         raise NotFound(f"{path}: no trajectory has this id.{self.nearest(path)}")
 
     def nearest(self, path: str) -> str:
-        """The ids that are most like a text, as a sentence; empty if there are none."""
+        """The ids that are most like a text, as a sentence; empty if no id resembles it."""
         import difflib
 
         wanted = path.rpartition("/")[2]

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import polars as pl
 
-from openclawbench.api.release import Release, open_release
+from openclawbench.api import Release, open_release
 from openclawbench.errors import NotFound, UnreadableInput
 from openclawbench.records.session import Trajectory
 from openclawbench.release.release_folder import release_digest

@@ -39,8 +39,8 @@ def visible(text: str) -> Markup:
     return Markup("").join([*parts, escape(text[last:])])
 
 
-def coded(text: str) -> Markup:
-    """A sentence in which what stands between backticks is code."""
+def mark_code(text: str) -> Markup:
+    """A sentence with the words between backticks as code."""
     parts = str(text).split("`")
     return Markup("").join(
         Markup("<code>{}</code>").format(visible(part)) if number % 2 and number < len(parts) - 1 else visible(part)
@@ -48,7 +48,7 @@ def coded(text: str) -> Markup:
     )
 
 
-def marked(text: str, marks: Sequence[TextMark] = (), fold: int | None = FOLD) -> Markup:
+def mark_text(text: str, marks: Sequence[TextMark] = (), fold: int | None = FOLD) -> Markup:
     """The text with its marks. The rest beyond `fold` characters, or beyond the last mark, is folded; None: nothing
     is."""
     inside = [mark for mark in marks if 0 <= mark.start < mark.end <= len(text)]
@@ -72,15 +72,15 @@ def spans(text: str, marks: Sequence[TextMark]) -> Markup:
     ends = sorted({0, len(text), *(mark.start for mark in marks), *(mark.end for mark in marks)})
     parts = []
     for start, end in pairwise(ends):
-        piece = visible(text[start:end]) if (own := covering(marks, start, end)) else runs(text[start:end])
+        piece = visible(text[start:end]) if (own := covering_marks(marks, start, end)) else runs(text[start:end])
         for mark in own:
             piece = element(mark, piece, first=mark.start == start)
         parts.append(piece)
     return Markup("").join(parts)
 
 
-def covering(marks: Sequence[TextMark], start: int, end: int) -> list[TextMark]:
-    """The marks that a piece of the text lies in, the longest last."""
+def covering_marks(marks: Sequence[TextMark], start: int, end: int) -> list[TextMark]:
+    """The marks that cover a piece of the text, the longest last."""
     return sorted(
         (mark for mark in marks if mark.start <= start and end <= mark.end), key=lambda mark: mark.end - mark.start
     )
@@ -111,7 +111,7 @@ def runs(text: str) -> Markup:
 
 
 def middle(text: str, width: int = 44) -> Markup:
-    """A long id, cut in its middle; the whole is its title."""
+    """A long id, cut in the middle; its title has it in full."""
     if len(text) <= width:
         return visible(text)
     half = (width - 1) // 2

@@ -21,8 +21,6 @@ from openclawbench.records.review import EventSample
 from openclawbench.reports.counting import percent
 from openclawbench.reports.section import Report
 from openclawbench.storage.data_folder import DataFolder
-from openclawbench.workspace.settings import settings
-from openclawbench.workspace.update import open_run
 
 app = typer.Typer(help="Human audit: samples to review, sheets, review records.", no_args_is_help=True)
 app.command("sample-calibration")(sample_calibration)
@@ -36,14 +34,15 @@ def sample_events(
     json_out: Json = False,
 ) -> None:
     """Draw steps of every event category, and write a sheet (CSV and JSONL) to fill in (T33)."""
+    from openclawbench.api import open_data
     from openclawbench.audit.events.form import EVENTS
     from openclawbench.audit.events.sample import draw
     from openclawbench.audit.review_folder import save_sample
     from openclawbench.audit.settings import AuditRules
     from openclawbench.reports.evidence.report import evidence_rules
 
-    folder = DataFolder(data)
-    run = open_run(folder, settings(folder))
+    run = open_data(data, may_be_new=True).state
+    folder = run.data
     rows, population = draw(lambda record: rows_of(run, record), number, seed, AuditRules.load().events)
     if not rows:
         raise NotFound(f"{folder.root}: there is no step to review.")

@@ -69,7 +69,7 @@ def run(
         return
     if not allow_network and not can_isolate():
         raise UsageError(
-            "this machine lets no process be cut off from the network (it needs Linux with user namespaces), so the "
+            "this machine cannot cut a process off from the network (it needs Linux with user namespaces), so the "
             "agents would have yours. Run it where that does no harm, and say --allow-network."
         )
     warn_before_first_run(collection, collection_plan, allow_network)
@@ -95,7 +95,7 @@ def run(
 
 
 def warn_before_first_run(collection: "Collection", collection_plan: Plan, has_network: bool) -> None:
-    """What agents can do to this machine: at length before anything was collected, and in a line later."""
+    """Warn of what agents can do to this machine: in full before the first session, in one line later."""
     if not any(source.mode == "own_tools" for source in collection_plan.source_models):
         if not collection.log.exists():
             network = "your network" if has_network else "no network but the endpoint"
@@ -207,7 +207,7 @@ def converted_of(data: Path, raw: Path | None) -> "tuple[Converted, Plan, tuple[
 
 
 def keys_if_set(collection_plan: Plan) -> dict[str, str | None]:
-    """Source model -> its key, None where it is not in the environment now."""
+    """Source model -> its key; None if the environment does not have it now."""
     keys = {source.name: source.key for source in collection_plan.source_models}
     for source in collection_plan.source_models:
         if source.api_key_env and not source.key:
@@ -229,7 +229,7 @@ def as_json(converted: "Converted") -> dict[str, Any]:
 
 
 def print_converted(converted: "Converted", folders: tuple[Path, Path]) -> None:
-    """Counts, and what is to be said of single sessions."""
+    """Counts, and remarks on single sessions."""
     for note in converted.notes[:NOTES_SHOWN]:
         warn(note)
     if len(converted.notes) > NOTES_SHOWN:

@@ -162,7 +162,7 @@ def key_of(planned: PlannedSession) -> tuple[str, str, str]:
 
 
 def plan_before(folder: Path) -> Plan | None:
-    """The plan that is there; None where there is none that can be read."""
+    """The existing plan; None if there is no readable plan."""
     try:
         return read_plan(folder)
     except UnreadableInput:

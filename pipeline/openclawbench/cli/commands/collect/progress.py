@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class CollectProgress(ConsoleBar):
-    """How far a collection is, and each session that the infrastructure ended."""
+    """The progress of a collection, and each session that the infrastructure ended."""
 
     def update(self, progress: "Progress", row: "CollectedSession | None") -> None:
         """After a session, or (null) at the beginning."""

@@ -1,4 +1,4 @@
-"""`openclawbench detect run`: ask a model for the labels of trajectories, and score what it says."""
+"""`openclawbench detect run`: ask a model for the labels of trajectories, and score its answers."""
 
 import json
 from dataclasses import asdict
@@ -96,7 +96,7 @@ def run(
 
 
 def print_plan(plan: "RunPlan", json_out: bool) -> None:
-    """What a run would ask and cost."""
+    """Print what a run would ask and cost."""
     if json_out:
         print(json.dumps(asdict(plan), indent=1))
         return

@@ -16,8 +16,6 @@ from openclawbench.inspect.reports import table_report
 from openclawbench.reports.counting import percent
 from openclawbench.reports.section import Report, Section
 from openclawbench.storage.data_folder import DataFolder
-from openclawbench.workspace.settings import settings
-from openclawbench.workspace.update import open_run
 
 app = typer.Typer(
     help="Reports over the work tables, written to work/reports/; `statistics` and `gap` over a release.",
@@ -89,10 +87,11 @@ def headline_of(*names: str) -> Callable[[Report, Console], None]:
 
 def print_table_report(name: str, data: Path, json_out: bool, show: Any, out: Path | None = None) -> None:
     """Make a report over the work tables, and publish it."""
-    folder = DataFolder(data)
-    run = open_run(folder, settings(folder))
+    from openclawbench.api import open_data
+
+    run = open_data(data, may_be_new=True).state
     report = table_report(name, run, lambda record: rows_of(run, record), with_inputs=True)
-    publish_report(folder, report, json_out, show, out)
+    publish_report(run.data, report, json_out, show, out)
 
 
 def publish_report(folder: DataFolder, report: Report, json_out: bool, show: Any, out: Path | None = None) -> None:

@@ -11,7 +11,7 @@ import polars as pl
 
 from openclawbench.errors import InvalidRules
 from openclawbench.release.card.croissant import NAME
-from openclawbench.release.card.described import README, described
+from openclawbench.release.card.described import README, describe_release
 from openclawbench.release.settings import PublishRules
 from openclawbench.release.validate.compare import compare_file, shorten_value
 from openclawbench.release.validate.findings import Findings
@@ -28,7 +28,7 @@ def check_described(root: Path, digests: Mapping[str, str], text: list[dict[str,
     import pyarrow as pa
 
     try:
-        expected = described(root, digests, text, settings(root))
+        expected = describe_release(root, digests, text, settings(root))
     except (*BROKEN, pa.ArrowException) as error:
         message = str(error).partition("\n")[0] or type(error).__name__
         findings.add("card", README, f"cannot be computed from the files of the release: {message}")
