@@ -97,7 +97,7 @@ def test_context_that_cannot_be_used_is_shown(
     assert "model-native/sessions.json: line 1: not JSON" in lost[0]["message"]
     print_status(run, [], output())
     shown = capsys.readouterr().out
-    assert "Context that cannot be used" in shown
+    assert "Files beside sessions that are not used" in shown
     assert all(entry["message"] in shown.replace("\n", "") for entry in lost)
 
 

@@ -1,5 +1,6 @@
 """The sentences about what cannot be used name the right place, what is wrong and what can be done."""
 
+import gzip
 import json
 import shutil
 import sqlite3
@@ -145,6 +146,26 @@ def test_a_session_index_of_no_use_is_told(tmp_path: Path, content: str, line: i
     assert rows["x.jsonl", None]["disposition"] == "trajectory"
     actual_file_warnings = file_warnings(from_records(list(rows.values()), FileOutcome))
     assert actual_file_warnings == [f"broken_context: {row['message']}"]
+
+
+@pytest.mark.parametrize("name", ["a.zip", "B.ZIP", "a.tar.gz"])
+def test_an_archive_beside_sessions_is_named_as_not_read(tmp_path: Path, name: str) -> None:
+    content = gzip.compress(b"x" * 600) if name.endswith(".gz") else b"PK\x03\x04rest"
+    rows = files(tmp_path, **{name: content, "x.jsonl": (HEADER + SAY).encode()})
+    row = rows[name, None]
+    assert (row["disposition"], row["reason"]) == ("sidecar", "archive")
+    sentence = f"m/{name}: an archive, which is not looked into. If it holds sessions, unpack it; else remove it."
+    assert row["message"] == sentence
+    assert file_warnings(from_records(list(rows.values()), FileOutcome)) == [f"archive: {sentence}"]
+
+
+def test_an_archive_in_the_folder_of_a_task_is_a_product_of_the_task(tmp_path: Path) -> None:
+    folder = tmp_path / "raw" / "m" / "task__abc1" / "artifacts"
+    folder.mkdir(parents=True)
+    (folder / "out.zip").write_bytes(b"PK\x03\x04rest")
+    (tmp_path / "raw" / "m" / "x.jsonl").write_text(HEADER + SAY)
+    _, result = normalized_folder(tmp_path / "raw", tmp_path / "data")
+    assert {row["reason"] for row in result.files if row["disposition"] == "sidecar"} == {"harbor_task_file"}
 
 
 def test_a_sound_session_index_is_not_told(tmp_path: Path) -> None:

@@ -4,7 +4,10 @@ from typing import Any
 
 import polars as pl
 
+from openclawbench.construct.normalize.messages import ARCHIVE
 from openclawbench.sources.openclaw.session_index import REASON as BROKEN_CONTEXT
+
+UNUSED = (BROKEN_CONTEXT, ARCHIVE)  # reasons of files beside sessions that a person should look at
 
 
 def count_inputs(files: pl.LazyFrame) -> list[dict[str, Any]]:
@@ -23,6 +26,6 @@ def count_inputs(files: pl.LazyFrame) -> list[dict[str, Any]]:
 
 
 def noted_files(files: pl.LazyFrame) -> pl.DataFrame:
-    """Rows of FileOutcome that say what is wrong: quarantined, broken next to a session, or kept with a warning."""
-    quarantined, broken = pl.col("disposition") == "quarantined", pl.col("reason") == BROKEN_CONTEXT
-    return files.filter(quarantined | broken.fill_null(False) | (pl.col("warnings").list.len() > 0)).collect()
+    """Rows of FileOutcome that say what is wrong: quarantined, unused next to a session, or kept with a warning."""
+    quarantined, unused = pl.col("disposition") == "quarantined", pl.col("reason").is_in(UNUSED)
+    return files.filter(quarantined | unused.fill_null(False) | (pl.col("warnings").list.len() > 0)).collect()

@@ -9,7 +9,7 @@ from openclawbench.flow import all_stages
 from openclawbench.records.release import LabelAssignment, LabelPlace
 from openclawbench.release.writer.summarize import summary
 from openclawbench.rules.release import ReleaseRules
-from openclawbench.sources.openclaw.session_index import REASON as BROKEN_CONTEXT
+from openclawbench.workspace.file_outcomes import UNUSED
 from openclawbench.workspace.settings import Settings
 from openclawbench.workspace.split_counts import count_splits, split_cautions
 from openclawbench.workspace.update import RunReport
@@ -60,9 +60,9 @@ def warning_rows(files: pl.DataFrame) -> list[dict[str, Any]]:
 
 
 def unusable_context(files: pl.DataFrame) -> list[dict[str, Any]]:
-    """Broken files beside sessions, or broken parts of a session store: path, member, reason, line, message."""
+    """Archives and broken files beside sessions, or broken parts of a store: path, member, reason, line, message."""
     columns = ["path", "member", "reason", "line", "message"]
-    return files.filter(pl.col("reason") == BROKEN_CONTEXT).sort("path").select(columns).to_dicts()
+    return files.filter(pl.col("reason").is_in(UNUSED)).sort("path").select(columns).to_dicts()
 
 
 def summarize(counts: pl.DataFrame) -> dict[str, Any]:

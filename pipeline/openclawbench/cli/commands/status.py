@@ -65,7 +65,7 @@ def print_status(run: Run, commands: list[str], console: Console) -> None:
         columns = ["reason", "line", "message"]
         quarantined = files.filter(pl.col("disposition") == "quarantined").sort("path").to_dicts()
         show("Quarantined", columns, cells(quarantined, *columns))
-        show("Context that cannot be used", columns, cells(unusable_context(files), *columns))
+        show("Files beside sessions that are not used", columns, cells(unusable_context(files), *columns))
         show("Kept with a warning", ["reason", "count", "where"], first_warnings(warning_rows(files)))
     show("Faults of the inputs", ["reason", "message"], cells(run.intake.faults, "reason", "message"))
     show("Of the oracle", ["reason", "message"], cells(run.intake.warnings, "reason", "message"))

@@ -34,6 +34,8 @@ TABLE_HINTS = {
     "noncommercial_license": "It is not mixed in with other data. If all your use is non-commercial, run with "
     "--noncommercial accept; else take it out of the raw folder.",
 }
+ARCHIVE = "archive"  # reason code
+ARCHIVES = (".zip", ".tar", ".tgz", ".tar.gz", ".tar.zst", ".tar.xz", ".tar.bz2", ".7z", ".rar")  # own choice
 NOT_JSON = "Is this a session file? Take it out of the raw folder, or repair the line."
 NAMES = (source.format_name for source in FORMATS)
 FORMATS_READ = ", ".join(dict.fromkeys(("openclaw", "openclaw_sqlite", *NAMES)))
@@ -64,6 +66,16 @@ def of_row(file: SessionFile, reason: str, what: str, row: str | None) -> str:
     """Sentence for a row of a table that gives no session. `row`: which, as in `line 7`."""
     where = f"{row}: " if row else ""
     return f"{file.path}: {where}{what}. {TABLE_HINTS[reason]}"
+
+
+def is_archive(path: str) -> bool:
+    """True for a file that is named as an archive of several files."""
+    return path.lower().endswith(ARCHIVES)
+
+
+def archive(file: SessionFile) -> str:
+    """Sentence for an archive."""
+    return f"{file.path}: an archive, which is not looked into. If it holds sessions, unpack it; else remove it."
 
 
 def sidecar_sentence(file: SessionFile, kind: str | None, gave: list[str]) -> str:

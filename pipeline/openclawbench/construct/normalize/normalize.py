@@ -158,6 +158,8 @@ def read_content(
     unknown = sidecar is None and source is None and not stored
     if unknown and (why := messages.diagnose_damaged_document(file.path, looked_at, first, size)):
         return refuse(file, *why, content)
+    if unknown and not named_session and not gave and messages.is_archive(file.path):
+        return note_archive(file, rules, content)
     if sidecar or (source is None and not named_session):
         return note_sidecar(file, sidecar, gave, content)
     if file.source_model == "":
@@ -183,6 +185,14 @@ def note_sidecar(file: SessionFile, kind: str | None, gave: list[str], content: 
     file.disposition = "sidecar"
     reason = "used_as_context" if gave else kind or "no_session"
     return refuse(file, reason, None, messages.sidecar_sentence(file, kind, gave), content)
+
+
+def note_archive(file: SessionFile, rules: NormalizeRules, content: bytes | memoryview) -> SessionFile:
+    """Note an archive: nothing in it is read."""
+    if kind := rules.store_companion(file.path):
+        return note_sidecar(file, kind, [], content)
+    file.disposition = "sidecar"
+    return refuse(file, messages.ARCHIVE, None, messages.archive(file), content)
 
 
 def read_index(file: SessionFile, content: bytes | memoryview, gave: list[str]) -> SessionFile:
