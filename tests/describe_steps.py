@@ -53,18 +53,21 @@ def reply(text: str, **more: Any) -> dict[str, Any]:
     return {"action_kind": "reply", "action_text": text, "has_result": False} | more
 
 
-def steps(*given: dict[str, Any]) -> pl.LazyFrame:
+def steps(*given_steps: dict[str, Any]) -> pl.LazyFrame:
     """Steps of one trajectory, each in an agent message of its own unless told."""
-    rows = [DEFAULTS | {"step_id": place, "message_index": place} | entry for place, entry in enumerate(given, start=1)]
+    rows = [
+        DEFAULTS | {"step_id": place, "message_index": place} | entry
+        for place, entry in enumerate(given_steps, start=1)
+    ]
     return from_records(rows, Step).lazy()
 
 
-def apart(*given: dict[str, Any]) -> list[dict[str, Any]]:
+def apart(*given_steps: dict[str, Any]) -> list[dict[str, Any]]:
     """Descriptors of steps that are each a trajectory of their own; one run for a whole table of cases."""
-    return described(*(entry | {"trajectory_id": f"t{place:04}"} for place, entry in enumerate(given)))
+    return described(*(entry | {"trajectory_id": f"t{place:04}"} for place, entry in enumerate(given_steps)))
 
 
-def described(*given: dict[str, Any]) -> list[dict[str, Any]]:
+def described(*given_steps: dict[str, Any]) -> list[dict[str, Any]]:
     """Descriptors of steps given as dicts."""
-    frame = describe(steps(*given), RULES, SHELL, FLAGS, LANGUAGES).collect()
+    frame = describe(steps(*given_steps), RULES, SHELL, FLAGS, LANGUAGES).collect()
     return conform(frame, Descriptor).to_dicts()

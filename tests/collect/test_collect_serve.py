@@ -34,8 +34,8 @@ def talk(state: Path, *calls: tuple[str, dict[str, Any]], turn: int = 0) -> tupl
             await session.initialize()
             tools = await session.list_tools()
             stated = []
-            for name, given in calls:
-                result = await session.call_tool(name, given)
+            for name, call in calls:
+                result = await session.call_tool(name, call)
                 stated.append((result.content[0].text, result.is_error))
             return [tool.name for tool in tools.tools], stated
 

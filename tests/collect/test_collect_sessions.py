@@ -30,8 +30,8 @@ def user() -> dict[str, Any]:
 def says(text: str = "", *calls: tuple[str, Any], **more: Any) -> dict[str, Any]:
     content: list[dict[str, Any]] = [{"type": "text", "text": text}] if text else []
     content += [
-        {"type": "toolCall", "id": f"{name}{n}", "name": name, "arguments": given}
-        for n, (name, given) in enumerate(calls)
+        {"type": "toolCall", "id": f"{name}{n}", "name": name, "arguments": call}
+        for n, (name, call) in enumerate(calls)
     ]
     usage = {"input": 5, "cacheRead": 3, "output": 2}
     return {"role": "assistant", "content": content, "stopReason": "stop", "usage": usage} | more
@@ -111,7 +111,7 @@ def test_what_openclaw_masked_is_taken_from_the_calls_that_were_made() -> None:
 
 
 @pytest.mark.parametrize(
-    ("recorded", "made", "same"),
+    ("recorded", "called", "same"),
     [
         ("***", "anything", True),
         ("acc…123", "access_token_abc123", True),
@@ -122,8 +122,8 @@ def test_what_openclaw_masked_is_taken_from_the_calls_that_were_made() -> None:
         ("plain", "other", False),
     ],
 )
-def test_a_masked_value_is_known_by_what_it_leaves(recorded: Any, made: Any, same: bool) -> None:
-    assert is_masked_form(recorded, made) is same
+def test_a_masked_value_is_known_by_what_it_leaves(recorded: Any, called: Any, same: bool) -> None:
+    assert is_masked_form(recorded, called) is same
 
 
 def asks(text: str) -> dict[str, Any]:

@@ -41,7 +41,7 @@ def session(
     **more: Any,
 ) -> dict[str, Any]:
     """A session with a label. `more`: fields of the record, or of the row of a label file."""
-    made = [
+    rows = [
         filled(EvidenceStep, STEP | {"step_id": place, "action_text": words, "reflection_text": f"result {number}"})
         for place in range(1, steps + 1)
     ]
@@ -51,7 +51,7 @@ def session(
         "trajectory_id": f"t{number:05}",
         "task_id": task or f"task{number // len(MODELS)}",
         "num_steps": steps,
-        "steps": made,
+        "steps": rows,
         "user_turns": [{"user_turn": 1, "kinds": ["user"], "text": f"ask {number}"}],
         "languages": [],
         "slice_label": "pass_low_risk",
@@ -103,21 +103,21 @@ def made_release(
 
 def master(case: dict[str, Any], judge: str) -> dict[str, Any]:
     """A whole record; what a session does not say is null, nothing, 0 or empty."""
-    given = {name: value for name, value in case.items() if name in Master.model_fields}
-    return complete_record(Master, {"provenance": {"judge": judge}} | given)
+    values = {name: value for name, value in case.items() if name in Master.model_fields}
+    return complete_record(Master, {"provenance": {"judge": judge}} | values)
 
 
-def complete_record(record: type[BaseModel], given: dict[str, Any]) -> dict[str, Any]:
+def complete_record(record: type[BaseModel], values: dict[str, Any]) -> dict[str, Any]:
     """A record with a value for each field."""
-    return {name: value_of(field.annotation, given.get(name)) for name, field in record.model_fields.items()}
+    return {name: value_of(field.annotation, values.get(name)) for name, field in record.model_fields.items()}
 
 
-def value_of(kind: Any, given: Any) -> Any:
+def value_of(kind: Any, values: Any) -> Any:
     """What is given, with every field if it is a record; else what stands for absent."""
     if isinstance(kind, type) and issubclass(kind, BaseModel):
-        return complete_record(kind, given or {})
-    if given is not None or type(None) in get_args(kind):
-        return given
+        return complete_record(kind, values or {})
+    if values is not None or type(None) in get_args(kind):
+        return values
     return [] if get_origin(kind) is list else kind() if kind in (bool, int, float, str) else get_args(kind)[0]
 
 

@@ -95,11 +95,11 @@ def test_descriptors_learn_flags_and_read_no_text(tmp_path: Path) -> None:
     sessions = []
     for number in range(160):
         label = WEAK if number % 2 else NORMAL
-        made = session(
+        new_session = session(
             number, label, side="train" if number < 120 else "test", words=f"word{number}", task=f"o{number}"
         )
-        made["steps"][0]["auto_flags"] = ["hedge"] if label == WEAK else []
-        sessions.append(made)
+        new_session["steps"][0]["auto_flags"] = ["hedge"] if label == WEAK else []
+        sessions.append(new_session)
     labels, rows, _ = predict("descriptors", made_release(tmp_path / "release", sessions))
     truth = {item.key: item.label for item in labels.items}
     assert all(row.label == truth[row.source_model, row.trajectory_id] for row in rows)

@@ -118,11 +118,11 @@ def test_a_hostile_provenance_reaches_no_terminal_and_no_markup(release: Path, t
     assert call("detect", "baseline", "majority", "--release", release, "--data", data).status == 0
     (path,) = (data / "detect" / "predictions").glob("*.jsonl")
     beside = path.with_name("majority.accepted.default.test.provenance.json")
-    made = json.loads(beside.read_text())
+    document = json.loads(beside.read_text())
     named = ("detector", "model", "endpoint", "release_sha256", "program_version", "date")
-    made |= dict.fromkeys(named, evil)
-    made["trained_on"] |= {"pool": evil, "cut": evil, "side": evil}
-    beside.write_text(json.dumps(made))
+    document |= dict.fromkeys(named, evil)
+    document["trained_on"] |= {"pool": evil, "cut": evil, "side": evil}
+    beside.write_text(json.dumps(document))
     ended = call("detect", "table", path, "--release", release, "--data", data)
     shown = call("detect", "score", path, "--release", release)
     assert ended.status == shown.status == 0
@@ -259,15 +259,15 @@ def test_a_leaderboard_is_markdown_json_and_pictures_with_provenance(release: Pa
     data = tmp_path / "data"
     for name in ("majority", "bow", "descriptors"):
         assert call("detect", "baseline", name, "--release", release, "--data", data).status == 0
-    theirs = written(tmp_path / "theirs|`x`.jsonl", truth(release)[:25])
-    ours = sorted((data / "detect" / "predictions").glob("*.jsonl"))
-    ended = call("detect", "table", *ours, theirs, "--release", release, "--data", data, "--paper")
+    path = written(tmp_path / "theirs|`x`.jsonl", truth(release)[:25])
+    own = sorted((data / "detect" / "predictions").glob("*.jsonl"))
+    ended = call("detect", "table", *own, path, "--release", release, "--data", data, "--paper")
     assert ended.status == 0, ended.err
     folder = data / "detect" / "table"
-    made = files(folder)
+    actual_files = files(folder)
     for name in ("headline", "by_source_model", "confusion", "probabilities", "sweep"):
-        assert made[f"{name}.png"].startswith(b"\x89PNG") and b"<svg" in made[f"{name}.svg"]
-    page, sections = made["detectors.md"].decode(), json.loads(made["detectors.json"])["sections"]
+        assert actual_files[f"{name}.png"].startswith(b"\x89PNG") and b"<svg" in actual_files[f"{name}.svg"]
+    page, sections = actual_files["detectors.md"].decode(), json.loads(actual_files["detectors.json"])["sections"]
     headline = {row["detector"]: row for row in sections["headline"]["rows"]}
     assert headline["bow"]["f1"] == 1.0 and headline["majority"]["f1"] == 0.0 and headline["bow"]["verified"]
     assert not headline["theirs|`x`"]["verified"] and headline["theirs|`x`"]["trajectories"] == 25
@@ -284,8 +284,8 @@ def test_a_leaderboard_is_markdown_json_and_pictures_with_provenance(release: Pa
     assert (against["only_first"], against["only_second"]) == (12, 0)
     assert against["p_value"] == pytest.approx(2 * 0.5**12)
     assert "paper_contradictions" in sections
-    again = call("detect", "table", *ours, theirs, "--release", release, "--data", data, "--paper")
-    assert again.status == 0 and files(folder) == made
+    again = call("detect", "table", *own, path, "--release", release, "--data", data, "--paper")
+    assert again.status == 0 and files(folder) == actual_files
 
 
 def test_two_files_of_one_detector_are_told_apart(release: Path, tmp_path: Path) -> None:
@@ -397,13 +397,13 @@ def tokenizer(folder: Path, single: bool) -> Path:
     """A byte-level tokenizer, in whose vocabulary the symbols are or are not."""
     tokenizers = pytest.importorskip("tokenizers")
     alphabet = tokenizers.pre_tokenizers.ByteLevel.alphabet()
-    made = tokenizers.Tokenizer(tokenizers.models.BPE())
-    made.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
-    made.train_from_iterator([], tokenizers.trainers.BpeTrainer(vocab_size=256, initial_alphabet=alphabet))
+    new_tokenizer = tokenizers.Tokenizer(tokenizers.models.BPE())
+    new_tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
+    new_tokenizer.train_from_iterator([], tokenizers.trainers.BpeTrainer(vocab_size=256, initial_alphabet=alphabet))
     if single:
-        made.add_tokens(list(DetectRules.load().symbols))
+        new_tokenizer.add_tokens(list(DetectRules.load().symbols))
     folder.mkdir()
-    made.save(str(folder / "tokenizer.json"))
+    new_tokenizer.save(str(folder / "tokenizer.json"))
     return folder
 
 
@@ -465,19 +465,19 @@ def test_reviewed_trajectories_are_predicted_beside_the_test_side(tmp_path: Path
 
 
 def test_a_file_of_another_detector_is_not_overwritten(release: Path, tmp_path: Path) -> None:
-    def made(*more: str | Path) -> set[str]:
+    def written_files(*more: str | Path) -> set[str]:
         ended = call("detect", "baseline", "majority", "--release", release, "--data", tmp_path, *more)
         assert ended.status == 0, ended.err
         return {path.name for path in (tmp_path / "detect" / "predictions").glob("*.jsonl")}
 
-    assert made() == {"majority.accepted.default.test.jsonl"}
+    assert written_files() == {"majority.accepted.default.test.jsonl"}
     first = (tmp_path / "detect" / "predictions" / "majority.accepted.default.test.jsonl").read_bytes()
-    assert made("--date", "2026-11-26") == {"majority.accepted.default.test.jsonl"}  # the same again
-    two = made("--fit", "high")
-    assert len(two) == 2 and made("--fit", "high") == two  # fitted to another pool
+    assert written_files("--date", "2026-11-26") == {"majority.accepted.default.test.jsonl"}  # the same again
+    two = written_files("--fit", "high")
+    assert len(two) == 2 and written_files("--fit", "high") == two  # fitted to another pool
     assert (tmp_path / "detect" / "predictions" / "majority.accepted.default.test.jsonl").read_bytes() == first
     (tmp_path / "detect" / "predictions" / "majority.accepted.default.test.provenance.json").unlink()
-    assert len(made()) == 3  # whose the first file is, nothing says now
+    assert len(written_files()) == 3  # whose the first file is, nothing says now
 
 
 def test_names_that_make_the_same_file_name_do_not_collide(tmp_path: Path) -> None:

@@ -62,9 +62,14 @@ def test_a_symbol_comes_with_the_probabilities_of_all_six(endpoint: Endpoint, re
     (card,) = ended.json["detectors"]
     assert card["conventions"]["wrong"]["measures"]["f1"]["value"] == 1.0 and card["verified"]
     assert card["probabilities"]["outside_mass"]["mean"] == pytest.approx(1 - mass)
-    made = provenance(release)
-    assert (made["kind"], made["protocol"], made["model"], made["rows"]) == ("endpoint", "symbol", "m", ROWS)
-    assert made["endpoint"] == f"{endpoint.url}/v1" and made["prompt"]["stage"] == "detect_symbol"
+    new_provenance = provenance(release)
+    assert (new_provenance["kind"], new_provenance["protocol"], new_provenance["model"], new_provenance["rows"]) == (
+        "endpoint",
+        "symbol",
+        "m",
+        ROWS,
+    )
+    assert new_provenance["endpoint"] == f"{endpoint.url}/v1" and new_provenance["prompt"]["stage"] == "detect_symbol"
 
 
 def test_a_detector_is_sent_the_instructions_and_the_trajectory_alone(endpoint: Endpoint, release: Path) -> None:

@@ -50,19 +50,19 @@ FLIPPED: dict[str, Any] = {
 
 def sessions() -> list[dict[str, Any]]:
     """What is no evidence tells the labels apart; words and flags do so less well."""
-    return [made(number, is_told=number % 3 == 0) for number in range(160)]
+    return [session_of(number, is_told=number % 3 == 0) for number in range(160)]
 
 
 def turned_round() -> list[dict[str, Any]]:
     """The same, but that what is no evidence says the opposite on the test side, and so do the labels there."""
-    rows = [made(number, is_told=(number % 3 == 0) == (number < TRAIN)) for number in range(160)]
+    rows = [session_of(number, is_told=(number % 3 == 0) == (number < TRAIN)) for number in range(160)]
     for row in rows[TRAIN:]:
         was = row["is_anomalous"]
         row.update(is_anomalous=not was, anomaly_type_l2=None if was else LABELS[5], segment_spans=[])
     return rows
 
 
-def made(number: int, is_told: bool) -> dict[str, Any]:
+def session_of(number: int, is_told: bool) -> dict[str, Any]:
     """A session; with `is_told` everything that is no evidence is there."""
     label = WEAK if number % 3 == 0 else NORMAL
     looks_weak = (label == WEAK) != (number % 7 == 0)

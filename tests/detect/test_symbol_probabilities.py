@@ -29,23 +29,23 @@ def rated(*positions: list[dict[str, Any]]) -> LabelReading:
 
 
 def test_whole_symbols_are_scaled_to_one() -> None:
-    got = rated([token(0.6, "∘"), token(0.2, "•"), token(0.1, "The")])
-    assert got.fault is None and got.mass == pytest.approx(0.8)
-    assert got.probabilities is not None and got.probabilities.normal == pytest.approx(0.75)
-    assert got.probabilities.premature_external_write == pytest.approx(0.25)
+    label_reading = rated([token(0.6, "∘"), token(0.2, "•"), token(0.1, "The")])
+    assert label_reading.fault is None and label_reading.mass == pytest.approx(0.8)
+    assert label_reading.probabilities is not None and label_reading.probabilities.normal == pytest.approx(0.75)
+    assert label_reading.probabilities.premature_external_write == pytest.approx(0.25)
 
 
 def test_a_symbol_with_and_without_a_blank_is_one_symbol() -> None:
-    got = rated([token(0.5, "∘"), token(0.25, " ∘"), token(0.25, "□")])
-    assert got.probabilities is not None and got.probabilities.normal == pytest.approx(0.75)
+    label_reading = rated([token(0.5, "∘"), token(0.25, " ∘"), token(0.25, "□")])
+    assert label_reading.probabilities is not None and label_reading.probabilities.normal == pytest.approx(0.75)
 
 
 def test_a_split_symbol_gives_no_probabilities_rather_than_those_of_the_others() -> None:
     """The model is sure of ∘ (normal), whose first token is a half of it; • is far away, and whole."""
-    got = rated(
+    label_reading = rated(
         [token(0.98, **HALF), token(0.001, "•", bytes=list("•".encode()))], [token(1.0, "bytes:\\x98", bytes=[0x98])]
     )
-    assert got == LabelReading(fault=SPLIT_SYMBOLS)
+    assert label_reading == LabelReading(fault=SPLIT_SYMBOLS)
 
 
 def test_a_half_of_a_symbol_among_the_alternatives_counts() -> None:
@@ -56,13 +56,16 @@ def test_a_half_of_a_symbol_among_the_alternatives_counts() -> None:
 
 
 def test_a_first_token_that_is_no_symbol_gives_none() -> None:
-    got = rated([token(0.9, "The"), token(0.05, "•")], [token(1.0, " answer")])
-    assert got == LabelReading(fault=NO_SYMBOL_FIRST)
+    label_reading = rated([token(0.9, "The"), token(0.05, "•")], [token(1.0, " answer")])
+    assert label_reading == LabelReading(fault=NO_SYMBOL_FIRST)
 
 
 def test_blank_tokens_before_the_symbol_are_passed_over() -> None:
-    got = rated([token(1.0, "\n")], [token(0.5, "□"), token(0.5, "∘")])
-    assert got.probabilities is not None and got.probabilities.error_ignored_escalation == pytest.approx(0.5)
+    label_reading = rated([token(1.0, "\n")], [token(0.5, "□"), token(0.5, "∘")])
+    assert (
+        label_reading.probabilities is not None
+        and label_reading.probabilities.error_ignored_escalation == pytest.approx(0.5)
+    )
 
 
 @pytest.mark.parametrize(
@@ -78,8 +81,8 @@ def test_a_log_probability_that_is_no_number_gives_nothing() -> None:
 
 def test_completions_with_token_lists_are_read_too() -> None:
     logprobs = {"tokens": ["∘"], "token_logprobs": [math.log(0.5)], "top_logprobs": [{"□": math.log(0.25)}]}
-    got = read_probabilities(json.dumps({"choices": [{"logprobs": logprobs}]}).encode(), RULES)
-    assert got.probabilities is not None and got.probabilities.normal == pytest.approx(2 / 3)
+    label_reading = read_probabilities(json.dumps({"choices": [{"logprobs": logprobs}]}).encode(), RULES)
+    assert label_reading.probabilities is not None and label_reading.probabilities.normal == pytest.approx(2 / 3)
 
 
 def test_answers_without_probabilities_are_told() -> None:

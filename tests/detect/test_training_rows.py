@@ -304,7 +304,7 @@ def test_the_recipe_is_the_papers_table_42() -> None:
 
 def test_with_fewer_devices_more_batches_are_accumulated() -> None:
     assert [accumulation_of(RECIPE, devices) for devices in (1, 2, 4, 16)] == [16, 8, 4, 1]
-    with pytest.raises(UsageError, match="no multiple of 1 a device on 3 devices"):
+    with pytest.raises(UsageError, match="not a multiple of 1 a device on 3 devices"):
         accumulation_of(RECIPE, 3)
 
 

@@ -68,8 +68,8 @@ class Toy:
         return path
 
     def command(self, out: Path, *more: str | Path) -> list[str]:
-        given = ("--release", self.release, "--model", self.model, "--recipe", self.recipe, "-o", out, *more)
-        return [sys.executable, "-m", "openclawbench", "detect", "train", *map(str, given)]
+        inputs = ("--release", self.release, "--model", self.model, "--recipe", self.recipe, "-o", out, *more)
+        return [sys.executable, "-m", "openclawbench", "detect", "train", *map(str, inputs)]
 
     def run(self, out: Path, *more: str | Path) -> "subprocess.CompletedProcess[str]":
         return subprocess.run(

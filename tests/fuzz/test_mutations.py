@@ -79,7 +79,7 @@ def check_all(mutants: dict[str, bytes], folder: Path) -> None:
     assert {row["path"] for row in result.files} == {f"m/{name}" for name in mutants}
 
 
-def made(
+def mutated_files(
     documents: dict[str, bytes], numbers: range, mutations: tuple[Mutation, ...] | None = None
 ) -> dict[str, bytes]:
     """Mutants by name; the number is the seed."""
@@ -94,14 +94,14 @@ def made(
 
 @pytest.mark.parametrize("numbers", [FAST, *(pytest.param(batch, marks=slow) for batch in batches(SLOW))], ids=str)
 def test_damaged_sessions(numbers: range, tmp_path: Path) -> None:
-    check_all(made(REAL, numbers), tmp_path)
+    check_all(mutated_files(REAL, numbers), tmp_path)
 
 
 @pytest.mark.parametrize(
     "numbers", [range(60), *(pytest.param(batch, marks=slow) for batch in batches(range(60, 3000)))], ids=str
 )
 def test_damaged_documents_of_other_formats(numbers: range, tmp_path: Path) -> None:
-    check_all(made(DOCUMENTS, numbers), tmp_path)
+    check_all(mutated_files(DOCUMENTS, numbers), tmp_path)
 
 
 @pytest.mark.parametrize("numbers", [range(20), pytest.param(range(20, 400), marks=slow)], ids=str)
@@ -111,7 +111,7 @@ def test_damaged_packed_files(numbers: range, tmp_path: Path) -> None:
     for name in sorted(REAL)[:10]:
         packed[f"{name}.gz"] = gzip.compress(REAL[name], mtime=0)
         packed[f"{name}.zst"] = pa.compress(REAL[name], "zstd", asbytes=True)
-    check_all(made(packed, numbers, BYTES), tmp_path)
+    check_all(mutated_files(packed, numbers, BYTES), tmp_path)
 
 
 @pytest.mark.parametrize("number", [*range(4), *(pytest.param(number, marks=slow) for number in range(4, 150))])
@@ -155,7 +155,7 @@ def test_damaged_sessions_go_through_every_stage(tmp_path: Path) -> None:
     """What normalize makes of them hurts no later stage either."""
     raw = tmp_path / "raw" / "m"
     raw.mkdir(parents=True)
-    for name, content in (made(REAL, range(1000)) | made(DOCUMENTS, range(1000, 1400))).items():
+    for name, content in (mutated_files(REAL, range(1000)) | mutated_files(DOCUMENTS, range(1000, 1400))).items():
         (raw / name).write_bytes(content)
     data = DataFolder(tmp_path / "data")
     chosen = settings(data, raw=str(tmp_path / "raw"), oracle=None, judge="rules")

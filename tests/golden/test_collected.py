@@ -39,10 +39,10 @@ def test_every_outcome_of_the_collection_is_joined(tmp_path: Path) -> None:
     released = master.read_text("utf-8").splitlines()
     planned = {(row["source_model"], row["task_id"]): row for row in provenance_rows()}
     for record in map(json.loads, released):
-        made = planned[record["source_model"], record["task_id"]]
-        collection = {name: made[name] for name in SAID}
-        assert record["collection"] == collection | {"parameters": json.dumps(made["parameters"])}
-        assert record["mode"] == made["mode"]
+        built = planned[record["source_model"], record["task_id"]]
+        collection = {name: built[name] for name in SAID}
+        assert record["collection"] == collection | {"parameters": json.dumps(built["parameters"])}
+        assert record["mode"] == built["mode"]
     assert len(released) == 17
 
 

@@ -124,28 +124,28 @@ def without(record: dict[str, Any]) -> dict[str, Any]:
     return record
 
 
-def first_difference(expected: Any, got: Any, path: str = "") -> str | None:
+def first_difference(expected: Any, actual: Any, path: str = "") -> str | None:
     """Path and values of the first field that differs, in the order of the expectation; None where nothing does."""
-    if isinstance(expected, dict) and isinstance(got, dict):
-        for name in [*expected, *(name for name in got if name not in expected)]:
+    if isinstance(expected, dict) and isinstance(actual, dict):
+        for name in [*expected, *(name for name in actual if name not in expected)]:
             here = f"{path}.{name}" if path else name
-            if name not in got:
+            if name not in actual:
                 return f"{here}: expected {shown(expected[name])}, but there is no such field"
             if name not in expected:
-                return f"{here}: {shown(got[name])}, but the expectation has no such field"
-            if text := first_difference(expected[name], got[name], here):
+                return f"{here}: {shown(actual[name])}, but the expectation has no such field"
+            if text := first_difference(expected[name], actual[name], here):
                 return text
         return None
-    if isinstance(expected, list) and isinstance(got, list):
-        for index, (entry, other) in enumerate(zip(expected, got, strict=False)):
+    if isinstance(expected, list) and isinstance(actual, list):
+        for index, (entry, other) in enumerate(zip(expected, actual, strict=False)):
             if text := first_difference(entry, other, f"{path}[{index}]"):
                 return text
-        if len(expected) != len(got):
-            return f"{path}: expected {len(expected)} members, got {len(got)}: {shown(got[len(expected) :])}"
+        if len(expected) != len(actual):
+            return f"{path}: expected {len(expected)} members, got {len(actual)}: {shown(actual[len(expected) :])}"
         return None
-    if type(expected) is type(got) and expected == got:
+    if type(expected) is type(actual) and expected == actual:
         return None
-    return f"{path}: expected {shown(expected)}, got {shown(got)}"
+    return f"{path}: expected {shown(expected)}, got {shown(actual)}"
 
 
 def shown(value: Any) -> str:

@@ -72,7 +72,7 @@ def test_labelled_events_are_divided_by_the_hash_of_their_ids() -> None:
 
 
 def labelled(**more: object) -> Case:
-    given = {
+    inputs = {
         "id": "x",
         "context": {"release": "2026.4.15", "cwd": "/home/user"},
         "tool_name": "exec",
@@ -81,7 +81,7 @@ def labelled(**more: object) -> Case:
         "expected": {"event_type": "read", "side_effect": False, "tool_status": "ok", "auto_flags": []},
         "why": "cat reads",
     }
-    return Case.model_validate(given | more)
+    return Case.model_validate(inputs | more)
 
 
 def test_a_wrong_label_is_a_difference_in_its_field_and_in_no_other() -> None:

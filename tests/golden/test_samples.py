@@ -172,13 +172,13 @@ def golden_file(path: Path) -> Path:
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}/{path.name}")
 def test_sample(path: Path, samples: dict[str, Any]) -> None:
-    got = samples[f"{path.parent.name}/{path.name}"]
+    received = samples[f"{path.parent.name}/{path.name}"]
     file = golden_file(path)
     if UPDATE:
         file.parent.mkdir(parents=True, exist_ok=True)
-        write(file, got)
+        write(file, received)
     assert file.exists(), f"{file}: there is no such expectation. {HINT}"
-    if difference := first_difference(json.loads(file.read_text(encoding="utf-8")), got):
+    if difference := first_difference(json.loads(file.read_text(encoding="utf-8")), received):
         pytest.fail(f"samples/{path.parent.name}/{file.name}: {difference}\n{HINT}", pytrace=False)
 
 

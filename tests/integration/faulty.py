@@ -60,10 +60,10 @@ class Faulty(Endpoint):
             return await super().respond(request, body, digest, fault)
         if self.script.get("endless"):
             return await self.without_end(request)
-        if given := self.script.get("body"):
+        if inputs := self.script.get("body"):
             self.paid[digest] += 1
-            text = given["text"] if "text" in given else json.dumps(given["json"])
-            return web.Response(text=text, status=given.get("status", 200), headers=given.get("headers"))
+            text = inputs["text"] if "text" in inputs else json.dumps(inputs["json"])
+            return web.Response(text=text, status=inputs.get("status", 200), headers=inputs.get("headers"))
         usual = json.dumps(self.completion(body, digest)).encode()
         if raw := self.script.get("raw"):
             self.paid[digest] += 1

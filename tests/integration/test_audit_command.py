@@ -185,8 +185,8 @@ def test_a_calibration_sample_is_the_same_for_a_seed_and_from_any_copy(audited: 
     shutil.copytree(audited / "release", copy)
     again = draw(tmp_path / "other", "--release", str(copy), "--n", "3")
     assert [path.name for path in again.values()] == [path.name for path in sheets.values()]
-    theirs, own = ([row | {"show": None} for row in rows_of(part[".jsonl"])] for part in (again, sheets))
-    assert theirs == own
+    other, own = ([row | {"show": None} for row in rows_of(part[".jsonl"])] for part in (again, sheets))
+    assert other == own
     shown = draw(audited, "--show-silver")[".jsonl"]
     labels = [row["silver_anomaly_label"] for row in rows_of(shown)]
     assert all("--no-label" not in row["show"] for row in rows_of(shown))

@@ -43,12 +43,12 @@ def test_neighbours_stand_in_one_table_and_say_why_where_they_cannot_be_measured
     (tmp_path / "broken").symlink_to(tmp_path / "forgetful")
     todo = peers.Job([missing, forgetful, broken], 96, 8, tmp_path, {})
     result = peers.run_benchmark(todo, Console(file=io.StringIO()))
-    ours, absent, plain, failed = result["rows"]
+    own, absent, plain, failed = result["rows"]
     assert absent["why_not"].startswith("not installed") and absent["resume"] is None
     assert "no_such_driver" in failed["why_not"]
-    assert ours["why_not"] is None and ours["calls_more"] == 0 and ours["most_in_flight"] <= 8
-    twice = {row["name"]: int(row["resume"].split()[0]) for row in (ours, plain)}
+    assert own["why_not"] is None and own["calls_more"] == 0 and own["most_in_flight"] <= 8
+    twice = {row["name"]: int(row["resume"].split()[0]) for row in (own, plain)}
     assert twice["openclawbench"] <= 8 + 4 and twice["forgetful"] >= 40
-    assert " 0 never" in ours["resume"]
+    assert " 0 never" in own["resume"]
     text = printed(peers.print_results, result)
     assert all(row["name"] in text for row in result["rows"])

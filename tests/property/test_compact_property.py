@@ -61,13 +61,13 @@ def test_a_row_of_steps_written_by_polars_is_canonical_json(rows: list[dict[str,
 @given(packets(), budgets)
 def test_every_step_survives_and_every_gap_is_said(packet: Any, budget: int) -> None:
     steps, users, bearing = packet
-    made = compact(steps, users, bearing, with_budget(budget))
-    assert [action["step_id"] for action in made.steps] == [action["step_id"] for action in steps]
-    assert [user_turn["user_turn"] for user_turn in made.user_turns] == [user["user_turn"] for user in users]
-    cuts = {(cut["place"], cut["number"], cut["field"]): cut for cut in made.cuts}
+    compacted = compact(steps, users, bearing, with_budget(budget))
+    assert [action["step_id"] for action in compacted.steps] == [action["step_id"] for action in steps]
+    assert [user_turn["user_turn"] for user_turn in compacted.user_turns] == [user["user_turn"] for user in users]
+    cuts = {(cut["place"], cut["number"], cut["field"]): cut for cut in compacted.cuts}
     for place, name, before, after in [
-        ("step", "step_id", steps, made.steps),
-        ("user_turn", "user_turn", users, made.user_turns),
+        ("step", "step_id", steps, compacted.steps),
+        ("user_turn", "user_turn", users, compacted.user_turns),
     ]:
         for old, new in zip(before, after, strict=True):
             for field, value in old.items():
@@ -87,21 +87,21 @@ def test_every_step_survives_and_every_gap_is_said(packet: Any, budget: int) -> 
 def test_the_estimate_is_that_of_the_result_and_the_budget_is_kept_where_it_fits(packet: Any, budget: int) -> None:
     rules = with_budget(budget)
     steps, users, bearing = packet
-    made = compact(steps, users, bearing, rules)
-    assert made.tokens == estimated(made.steps, made.user_turns, rules)
-    assert made.fits == (made.tokens <= budget)
-    assert bool(made.cuts) <= (estimated(steps, users, rules) > budget)
+    compacted = compact(steps, users, bearing, rules)
+    assert compacted.tokens == estimated(compacted.steps, compacted.user_turns, rules)
+    assert compacted.fits == (compacted.tokens <= budget)
+    assert bool(compacted.cuts) <= (estimated(steps, users, rules) > budget)
     again = compact(json.loads(json.dumps(steps)), json.loads(json.dumps(users)), set(bearing), rules)
-    assert again == made
+    assert again == compacted
 
 
 @given(packets(), budgets)
 def test_a_step_that_bears_evidence_is_cut_after_all_others(packet: Any, budget: int) -> None:
     steps, users, bearing = packet
-    made = compact(steps, users, bearing, with_budget(budget))
-    if any(cut["place"] == "step" and cut["number"] in bearing for cut in made.cuts):
+    compacted = compact(steps, users, bearing, with_budget(budget))
+    if any(cut["place"] == "step" and cut["number"] in bearing for cut in compacted.cuts):
         last = [rule for rule in RULES.rounds if rule.steps == "other"][-1]
-        for action in made.steps:
+        for action in compacted.steps:
             for field in last.fields if action["step_id"] not in bearing else ():
                 value = action.get(field)
                 assert value is None or len(value) <= last.keep + len(RULES.marker.format(left=10**6))

@@ -115,10 +115,10 @@ def test_the_spelling_of_a_name_changes_nothing() -> None:
     listed = {name for rule in [*RULES.tools, *ALIGN.exact] for name in rule.names}
     listed |= {name for rule in RULES.clears for name in rule.tools} | set(RULES.status.content_tools)
     names = sorted(name for name in listed if spelled(name) == name) + UNLISTED
-    given = {"path": "a.txt", "command": "rm b.txt", "action": "list", "query": "x", "url": "https://a.io", "to": "@b"}
+    inputs = {"path": "a.txt", "command": "rm b.txt", "action": "list", "query": "x", "url": "https://a.io", "to": "@b"}
     failed = json.dumps({"status": "error", "message": "boom"})
     steps = [
-        {"action_kind": "tool_call", "tool_name_raw": write(name.split("_")), "arguments": json.dumps(given)}
+        {"action_kind": "tool_call", "tool_name_raw": write(name.split("_")), "arguments": json.dumps(inputs)}
         | {"reflection_text": failed, "source_model": spelling, "trajectory_id": name, "step_id": 1, "message_index": 1}
         for spelling, write in SPELLINGS.items()
         for name in names

@@ -148,10 +148,10 @@ class FixedJudge:
     method_digest = digest
 
     def __init__(self, says: dict[str, str]) -> None:
-        self.says, self.given = says, []
+        self.says, self.materials = says, []
 
     def ask(self, question: Question) -> Reply:
-        self.given.append(question.material)
+        self.materials.append(question.material)
         usage = Usage(prompt_tokens=1, completion_tokens=1, cached_tokens=0)
         return Reply(self.says[question.stage], usage, 0.01, "req-1")
 
@@ -166,20 +166,20 @@ def decided(context: dict[str, Any], says: dict[str, str]) -> tuple[list[dict[st
     target = {name: dict(zip(("schema_id", "sha256"), stage_schema(name), strict=True)) for name in ANSWERS}
     row = EVIDENCE.model_dump() | plain | {"annotation_schema_target": target}
     packet = {name: row[name] for name in Packet.model_fields}
-    given = frame(PacketIndex, KEY | {"packet_sha256": sha256_text(canonical_json(packet)), "to_judge": True})
+    input_frame = frame(PacketIndex, KEY | {"packet_sha256": sha256_text(canonical_json(packet)), "to_judge": True})
     shown = (frame(Packet, packet), frame(Evidence, EVIDENCE.model_dump()))
     judge = FixedJudge(says)
     repairs = RULES["repairs"]
-    asked = a.ask_a(given, PROMPTS["a"])
+    asked = a.ask_a(input_frame, PROMPTS["a"])
     triage = a.decide_a(asked, a.answer_a(asked, *shown, PROMPTS["a"], judge), repairs)
-    asked = b1.ask_b1(given, triage, PROMPTS["b1"], CONTROL)
+    asked = b1.ask_b1(input_frame, triage, PROMPTS["b1"], CONTROL)
     subtypes = b1.decide_b1(asked, b1.answer_b1(asked, *shown, PROMPTS["b1"], judge), repairs)
-    asked = b2.ask_b2(given, subtypes, PROMPTS["b2"])
+    asked = b2.ask_b2(input_frame, subtypes, PROMPTS["b2"])
     structures = b2.decide_b2(asked, b2.answer_b2(asked, *shown, PROMPTS["b2"], judge), repairs)
-    asked = c.ask_c(given, subtypes, structures, PROMPTS["c"])
+    asked = c.ask_c(input_frame, subtypes, structures, PROMPTS["c"])
     verdicts = c.decide_c(asked, c.answer_c(asked, *shown, PROMPTS["c"], judge), repairs)
-    made = (triage, subtypes, structures, verdicts)
-    annotations = repair_stage.repair(given, shown[1], *made, **RULES)
+    built = (triage, subtypes, structures, verdicts)
+    annotations = repair_stage.repair(input_frame, shown[1], *built, **RULES)
     merged, basis = merge.merge(
         frame(Trajectory, KEY | {"source_file": "t.jsonl", "num_steps": 4}),
         frame(TraceSummaryRow, KEY),
@@ -190,11 +190,11 @@ def decided(context: dict[str, Any], says: dict[str, str]) -> tuple[list[dict[st
         annotations,
         BOOK,
     )
-    decisions = [row for table in (*made, annotations) for row in table.collect().to_dicts()]
+    decisions = [row for table in (*built, annotations) for row in table.collect().to_dicts()]
     labels = merged.select(set(annotations.collect_schema()) & set(merged.collect_schema()) | {"stages"}).collect()
     tiers = basis.select("quality_tier", "review_cause", "is_anomalous", "repair_rules", "route_label").collect()
     result = [{k: v for k, v in row.items() if k not in LATE} for row in [*decisions, *labels.to_dicts()]]
-    return [*result, *tiers.to_dicts()], judge.given
+    return [*result, *tiers.to_dicts()], judge.materials
 
 
 @given(answers, contexts, contexts)

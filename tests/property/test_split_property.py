@@ -72,8 +72,8 @@ def cut(
     rows: list[dict[str, Any]], sketch: Callable[[dict[str, Any]], list[int]] = unlike
 ) -> dict[tuple[str, str], dict[str, Any]]:
     """The split of these rows, by key."""
-    (made,), _ = split_corpus([tables(rows, sketch)], RULES)
-    return {(record["source_model"], record["trajectory_id"]): record for record in made.collect().to_dicts()}
+    (built,), _ = split_corpus([tables(rows, sketch)], RULES)
+    return {(record["source_model"], record["trajectory_id"]): record for record in built.collect().to_dicts()}
 
 
 @given(corpora, st.sampled_from([2, 7]))
@@ -130,10 +130,10 @@ def test_a_task_is_on_one_side_whatever_model_ran_it(rows: list[dict[str, Any]])
 
 @given(corpora)
 def test_every_record_has_a_side_or_a_reason(rows: list[dict[str, Any]]) -> None:
-    made = cut(rows)
-    assert len(made) == len(rows)
-    decided = [item for item in made.values() if item["paper_reason"] is None]
-    for entry in made.values():
+    new_rows = cut(rows)
+    assert len(new_rows) == len(rows)
+    decided = [item for item in new_rows.values() if item["paper_reason"] is None]
+    for entry in new_rows.values():
         for name in ("default", "paper"):
             assert (entry[f"{name}_cut"] is None) != (entry[f"{name}_reason"] is None)
         undecided = entry["quality_tier"] == "review_or_unresolved" and entry["is_anomalous"] is None

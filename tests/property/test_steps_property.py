@@ -52,7 +52,7 @@ def sessions(draw: st.DrawFn) -> Drawn:
         drawn.records.append(line({"role": "assistant", "content": blocks, "stopReason": stop, "model": "m"}))
         opened = len(drawn.records)
         if blocks and blocks[0].get("text", "").strip() and (not calls or drawn.calls[markers[0]]):
-            drawn.said.append(("narration" if calls else "action_text", stated))
+            drawn.spoken.append(("narration" if calls else "action_text", stated))
         results = draw(st.permutations([entry for entry in calls if draw(st.booleans())]))
         extra = draw(st.lists(called, max_size=2))
         for number, result in enumerate([*results, *extra]):
@@ -121,7 +121,7 @@ def test_steps_are_numbered_and_in_the_order_of_the_file(drawn: Drawn) -> None:
 @given(sessions())
 def test_text_is_never_changed_and_never_copied(drawn: Drawn) -> None:
     session = parsed(drawn.records)
-    for name, text in drawn.said:
+    for name, text in drawn.spoken:
         assert any(step[name] == text for step in session.steps)
     for index in {step["message_index"] for step in session.steps}:
         steps = [step for step in session.steps if step["message_index"] == index and not step["orphan"]]

@@ -42,7 +42,7 @@ def reply(text: str, **more: Any) -> dict[str, Any]:
 def evidence(*steps: dict[str, Any], user: str | list[str] = "Please help.", **more: Any) -> Evidence:
     """A trajectory of the given steps, numbered from 1."""
     turns = [user] if isinstance(user, str) else user
-    given: dict[str, Any] = {
+    row: dict[str, Any] = {
         "source_model": "model-x",
         "trajectory_id": "t.00000000",
         "num_steps": len(steps),
@@ -57,8 +57,8 @@ def evidence(*steps: dict[str, Any], user: str | list[str] = "Please help.", **m
         ],
         "steps": [EvidenceStep.model_validate(step | {"step_id": number}) for number, step in enumerate(steps, 1)],
     }
-    given |= languages_of(given["steps"])
-    return Evidence.model_validate(given | more)
+    row |= languages_of(row["steps"])
+    return Evidence.model_validate(row | more)
 
 
 def languages_of(steps: list[EvidenceStep]) -> dict[str, Any]:
@@ -83,15 +83,15 @@ def failed(event_type: str, action_text: str, output: str, status: str = "error"
     return call(event_type, action_text, tool_status=status, reflection_text=output, auto_flags=flags) | more
 
 
-def find(given: Evidence) -> list[Trigger]:
-    return find_triggers(Trace(given, RULES))
+def find(evidence_row: Evidence) -> list[Trigger]:
+    return find_triggers(Trace(evidence_row, RULES))
 
 
-def ask_all(given: Evidence, judge: RulesJudge = JUDGE) -> dict[str, dict[str, Any]]:
+def ask_all(evidence_row: Evidence, judge: RulesJudge = JUDGE) -> dict[str, dict[str, Any]]:
     """All four stages, each with the answers before it."""
     previous: dict[str, dict[str, Any]] = {}
     for stage in MODELS:
         before = json.dumps(previous) if previous else None
-        question = Question(stage, given.model_dump_json(), before, f"stage_{stage}", "v1", "")
+        question = Question(stage, evidence_row.model_dump_json(), before, f"stage_{stage}", "v1", "")
         previous[stage] = json.loads(judge.ask(question).text)
     return previous

@@ -524,8 +524,8 @@ NORMAL: dict[str, Evidence] = {
 }
 
 ANOMALOUS |= {
-    f"flow: {name}": (given, subtype, absorbed, onset, harmful)
-    for name, (given, _, subtype, absorbed, onset, harmful) in (FLOW | ROWS).items()
+    f"flow: {name}": (inputs, subtype, absorbed, onset, harmful)
+    for name, (inputs, _, subtype, absorbed, onset, harmful) in (FLOW | ROWS).items()
 }
 NORMAL |= {f"flow: not {name}": innocent for name, (_, innocent, *_) in (FLOW | ROWS).items()}
 NORMAL |= {f"flow: not {dress}": innocent for dress, (_, (_, innocent, *_)) in DRESSES.items()}

@@ -388,12 +388,12 @@ def is_prefix(kept: ParsedSession, complete_session: ParsedSession) -> bool:
     """The steps of a cut file are the first of the whole's; those of the last message may lack their feedback."""
     last = kept.steps[-1]["message_index"] if kept.steps else None
     return len(kept.steps) <= len(complete_session.steps) and all(
-        [ours[name] for name in OF_THE_ACTION] == [theirs[name] for name in OF_THE_ACTION]
+        [step[name] for name in OF_THE_ACTION] == [their_step[name] for name in OF_THE_ACTION]
         and (
-            ours["reflection_text"] == theirs["reflection_text"]
-            or (ours["reflection_text"] is None and ours["message_index"] == last)
+            step["reflection_text"] == their_step["reflection_text"]
+            or (step["reflection_text"] is None and step["message_index"] == last)
         )
-        for ours, theirs in zip(kept.steps, complete_session.steps, strict=False)
+        for step, their_step in zip(kept.steps, complete_session.steps, strict=False)
     )
 
 
@@ -636,9 +636,9 @@ def test_a_conversation_gives_turns_and_replies() -> None:
 def test_beside_a_trajectory_it_gives_nothing() -> None:
     path = "m/trial-1/conversation.jsonl"
     for text in [jsonl(HEADER, call(1, "a")).decode(), call(1, "a"), None]:
-        made = beside({"m/trial-1/trajectory.jsonl": text}, path, CONVERSATION)
-        assert made == {"trajectory_beside": True}
-        assert refusal(TALK, CONVERSATION, made) == ("beside_trajectory", 1)
+        new_beside = beside({"m/trial-1/trajectory.jsonl": text}, path, CONVERSATION)
+        assert new_beside == {"trajectory_beside": True}
+        assert refusal(TALK, CONVERSATION, new_beside) == ("beside_trajectory", 1)
     for text in ["", "no json", '{"traceSchema": "openclaw-trajectory"}']:
         assert beside({"m/trial-1/trajectory.jsonl": text}, path, CONVERSATION) == {}
 
@@ -669,9 +669,9 @@ def real(name: str, source: Source = TRAJECTORY) -> ParsedSession:
 )
 def test_real_trajectories(name: str, calls: int, lines: int) -> None:
     session = real(name)
-    made = [step for step in session.steps if step["action_kind"] == "tool_call"]
-    assert (len(made), session.records_in, len(session.steps)) == (calls, lines, calls + bool(calls))
-    assert all(step["has_result"] and step["result_details"] == '{"exitCode": 0}' for step in made)
+    steps = [step for step in session.steps if step["action_kind"] == "tool_call"]
+    assert (len(steps), session.records_in, len(session.steps)) == (calls, lines, calls + bool(calls))
+    assert all(step["has_result"] and step["result_details"] == '{"exitCode": 0}' for step in steps)
     assert not session.order_ambiguous
     assert session.run["end"] == ("completed" if calls else "error")
     talk = real(name, CONVERSATION)

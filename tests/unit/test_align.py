@@ -25,9 +25,9 @@ from openclawbench.workspace.update import update
 ALIGN = AlignRules.load()
 
 
-def aligned(*given: dict[str, Any], rules: AlignRules = ALIGN, **changes: Any) -> list[dict[str, Any]]:
+def aligned(*given_steps: dict[str, Any], rules: AlignRules = ALIGN, **changes: Any) -> list[dict[str, Any]]:
     """Aligned descriptors of steps; changes overwrite descriptor columns."""
-    frame = steps(*given)
+    frame = steps(*given_steps)
     result = describe(frame, RULES, SHELL, FLAGS, LANGUAGES).with_columns(
         pl.lit(value).alias(name) for name, value in changes.items()
     )
@@ -99,9 +99,9 @@ def test_several_rules_that_agree_are_no_conflict() -> None:
 
 
 def test_evidence_is_not_touched_and_order_is_kept() -> None:
-    given = [call("bash", {"command": "ls"}), reply("I'm not sure."), call("web_search", {"query": "x"})]
-    before = describe(steps(*given), RULES, SHELL, FLAGS, LANGUAGES).collect().drop("tool_name", "event_type")
-    after = aligned(*given)
+    inputs = [call("bash", {"command": "ls"}), reply("I'm not sure."), call("web_search", {"query": "x"})]
+    before = describe(steps(*inputs), RULES, SHELL, FLAGS, LANGUAGES).collect().drop("tool_name", "event_type")
+    after = aligned(*inputs)
     assert [{name: entry[name] for name in before.columns} for entry in after] == before.to_dicts()
 
 

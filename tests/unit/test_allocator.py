@@ -20,12 +20,14 @@ import openclawbench.runtime.shard_task
 
 
 @pytest.mark.parametrize(
-    ("given", "expected"),
+    ("setting", "expected"),
     [(None, "dirty_decay_ms:5000,muzzy_decay_ms:5000"), ("dirty_decay_ms:100", "dirty_decay_ms:100")],
 )
-def test_it_is_told_before_polars_is_loaded(given: str | None, expected: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_is_told_before_polars_is_loaded(
+    setting: str | None, expected: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.delenv(NAME, raising=False)
-    if given is not None:
-        monkeypatch.setenv(NAME, given)
+    if setting is not None:
+        monkeypatch.setenv(NAME, setting)
     ended = subprocess.run([sys.executable, "-c", SAY], capture_output=True, text=True, check=True)
     assert ended.stdout.splitlines() == [expected]

@@ -35,7 +35,7 @@ SCHEMA = '{"type":"object"}'
 
 # ----------------------------------------------------------------------------------------------------------- requests
 def key_of(**changes: Any) -> bytes:
-    given = {
+    inputs = {
         "model": "m",
         "parameters": REQUEST,
         "messages": messages_of(QUESTION),
@@ -43,7 +43,7 @@ def key_of(**changes: Any) -> bytes:
         "schema": SCHEMA,
         "packet_sha256": "p",
     }
-    return chat_request(**(given | changes)).key
+    return chat_request(**(inputs | changes)).key
 
 
 def test_everything_that_is_meant_is_in_the_key() -> None:

@@ -39,8 +39,8 @@ class AtOnce:
 def asking(look: Callable[[], None]) -> ClientOptions:
     """How the questions are asked, over that transport."""
     settings = AskingSettings.of({"base_url": "http://127.0.0.1:1/v1", "price_in": 1, "price_out": 1})
-    made = make_asking("bench", settings, AskingRules.load(), lambda _: None)
-    return ClientOptions(**{**vars(made), "transport": lambda *_: AtOnce(look)})
+    client_options = make_asking("bench", settings, AskingRules.load(), lambda _: None)
+    return ClientOptions(**{**vars(client_options), "transport": lambda *_: AtOnce(look)})
 
 
 def test_garbage_is_collected_seldom_while_questions_are_asked(tmp_path: Path) -> None:

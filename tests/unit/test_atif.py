@@ -35,11 +35,11 @@ def call(call_id: str, name: str = "f", arguments: Any = None) -> dict[str, Any]
 
 def seen(*results: Any) -> dict[str, Any]:
     """An observation of (call id, content) pairs or of whole results."""
-    made = [
+    built = [
         result if isinstance(result, dict) else {"source_call_id": result[0], "content": result[1]}
         for result in results
     ]
-    return {"results": made}
+    return {"results": built}
 
 
 def parse(content: bytes) -> ParsedSession:
@@ -98,11 +98,11 @@ def test_our_own_labels_are_never_read() -> None:
         session_id=None,
         extra=labels,
     )
-    ours, theirs = parse(json.dumps(labelled).encode()), parse(json.dumps(plain).encode())
-    assert "SECRET" not in repr(ours)
-    assert ours.record_digests == theirs.record_digests
-    assert shape(ours, "result_details", "result_is_error") == [(None, None)]
-    assert [step | {"raw": []} for step in ours.steps] == [step | {"raw": []} for step in theirs.steps]
+    session, their_session = parse(json.dumps(labelled).encode()), parse(json.dumps(plain).encode())
+    assert "SECRET" not in repr(session)
+    assert session.record_digests == their_session.record_digests
+    assert shape(session, "result_details", "result_is_error") == [(None, None)]
+    assert [step | {"raw": []} for step in session.steps] == [step | {"raw": []} for step in their_session.steps]
     unlabelled_results = document(agent("m", extra=labels), session_id=None, extra=labels)
     assert ATIF.identity(unlabelled_results, b"") == ATIF.identity(document(agent("m"), session_id=None), b"")
 

@@ -19,14 +19,14 @@ def document(name: str, **fields: Any) -> dict[str, Any]:
 
 def naming(name: str, *paths: Any) -> dict[str, Any]:
     """A document one of whose results names files as sub-agents' trajectories."""
-    made = document(name)
+    new_document = document(name)
     refs = [{"trajectory_path": path} for path in paths]
     call = {"tool_call_id": "a", "function_name": "spawn", "arguments": {}}
     result = {"source_call_id": "a", "content": None, "subagent_trajectory_ref": refs}
-    made["steps"].append(
+    new_document["steps"].append(
         {"step_id": 3, "source": "agent", "message": "", "tool_calls": [call], "observation": {"results": [result]}}
     )
-    return made
+    return new_document
 
 
 def read(tmp_path: Path, files: dict[str, Any], indent: int | None = 1) -> Normalized:
@@ -104,10 +104,10 @@ def test_a_file_that_two_name_has_no_parent_and_a_circle_is_told(tmp_path: Path)
 
 
 def test_what_lies_too_deep_needs_a_person(tmp_path: Path) -> None:
-    made = document("s0")
+    new_document = document("s0")
     for number in range(1, 40):
-        made = document(f"s{number}", subagent_trajectories=[made])
-    normalized = read(tmp_path, {"a.json": made})
+        new_document = document(f"s{number}", subagent_trajectories=[new_document])
+    normalized = read(tmp_path, {"a.json": new_document})
     assert len(normalized.trajectories) == 17
     (reported,) = [row for row in normalized.files if row["disposition"] == "quarantined"]
     assert "16 levels inside others" in reported["message"]

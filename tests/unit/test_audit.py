@@ -448,12 +448,12 @@ def test_a_damaged_record_is_named_with_its_line(tmp_path: Path) -> None:
 
 
 def review(row: int, category: str, error: str | None = None, **values: Any) -> EventReview:
-    given: dict[str, Any] = {
+    input_row: dict[str, Any] = {
         "sample": "s", "row": f"r{row}", "source_model": "m", "trajectory_id": "t", "step_id": row, "reviewer": "ann",
         "event_type": category, "is_supported": error is None, "error_type": error, "review_comment": None,
         "reviewed_at": "2026-11-21", "sheet_sha256": "x",
     }  # fmt: skip
-    return EventReview.model_validate(given | values)
+    return EventReview.model_validate(input_row | values)
 
 
 def paper_sample(population: dict[str, int] | None = None) -> dict[str, EventSample]:

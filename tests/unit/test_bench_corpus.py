@@ -84,9 +84,9 @@ def test_the_same_seed_makes_the_same_bytes_and_another_makes_others(corpus: Pat
 
 
 def test_a_session_does_not_depend_on_how_many_there_are(corpus: Path) -> None:
-    for run, made in sessions_of(3, SEED, first=40):
-        path = corpus / "raw" / run["source_model"] / f"{made.session_id}.jsonl"
-        assert path.read_bytes() == made.content
+    for run, built in sessions_of(3, SEED, first=40):
+        path = corpus / "raw" / run["source_model"] / f"{built.session_id}.jsonl"
+        assert path.read_bytes() == built.content
 
 
 def test_a_corpus_is_not_written_over(corpus: Path) -> None:
@@ -126,13 +126,13 @@ def test_the_shapes_of_real_sessions_occur(corpus: Path) -> None:
 
 
 def test_the_sessions_are_as_long_as_real_ones() -> None:
-    sizes = [len(made.content) for _, made in sessions_of(300, SEED)]
+    sizes = [len(built.content) for _, built in sessions_of(300, SEED)]
     assert 26_000 < sum(sizes) / len(sizes) < 38_000
 
 
 def test_one_long_session_is_as_long_as_asked_for() -> None:
-    _, made = one_session_of(1_000_000, SEED)
-    assert 1_000_000 <= len(made.content) < 1_200_000
+    _, built = one_session_of(1_000_000, SEED)
+    assert 1_000_000 <= len(built.content) < 1_200_000
 
 
 def test_nothing_is_quarantined_and_every_record_is_accounted_for(

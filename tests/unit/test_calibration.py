@@ -45,7 +45,7 @@ SIGNED = Signature("ann", "2026-11-21")
 
 
 def row(number: int, anomalous: bool = False, **values: Any) -> CalibrationSampleRow:
-    given: dict[str, Any] = {
+    input_row: dict[str, Any] = {
         "sample": "c-1", "row": f"r{number}", "source_model": "m", "trajectory_id": f"t{number}", "blind": True,
         "guide": "calibration-c-1.guide.md", "num_steps": 5, "user_turns": "[1] do", "trajectory": "step 1: reply",
         "show": "openclawbench show m/t", "slice_label": SLICES[number % 3], "quality_tier": "high_confidence_accepted",
@@ -55,17 +55,17 @@ def row(number: int, anomalous: bool = False, **values: Any) -> CalibrationSampl
         "route_label": "structured_annotation" if anomalous else "no_anomaly_evidence",
         "b1_is_anomalous": True if anomalous else None, "c_verdict": "accept" if anomalous else None,
     }  # fmt: skip
-    return CalibrationSampleRow.model_validate(given | values)
+    return CalibrationSampleRow.model_validate(input_row | values)
 
 
 def sample(rows: list[CalibrationSampleRow], **values: Any) -> CalibrationSample:
     counts = {name: sum(record.slice_label == name for record in rows) for name in SLICES}
-    given: dict[str, Any] = {
+    input_row: dict[str, Any] = {
         "sample": "c-1", "seed": 1, "asked": None, "blind": True, "drawn": counts, "pool": counts, "judges": ["openai"],
         "population": {"pass_low_risk": 8_500, "pass_medium_risk": 900, "pass_high_risk": 600},
         "failing_in_pool": 0, "release": "0", "rules": {},
     }  # fmt: skip
-    return CalibrationSample.model_validate(given | values)
+    return CalibrationSample.model_validate(input_row | values)
 
 
 def filled(content: bytes, fill: Callable[[dict[str, str], int], object]) -> bytes:

@@ -38,10 +38,10 @@ def span(start: int, end: int, label: str = "anomalous") -> dict[str, Any]:
 
 
 def annotated(
-    given: Evidence, subtype: str, quotes: list[dict[str, Any]], spans: list[dict[str, Any]], **more: Any
+    packet_evidence: Evidence, subtype: str, quotes: list[dict[str, Any]], spans: list[dict[str, Any]], **more: Any
 ) -> dict[str, Any]:
     """The annotation of a language model's answers."""
-    name = {"trajectory_id": given.trajectory_id}
+    name = {"trajectory_id": packet_evidence.trajectory_id}
     a = {"route_label": "structured_annotation", "candidate_subtypes": [subtype], "subtype_evidence_triggers": []}
     a |= {"reasoning_summary": "x", "evidence_steps": [], "routing_confidence": "high"}
     b1 = {"trajectory_is_anomalous": True, "dominant_episode_exists": True, "anomaly_type_l1": FAMILY[subtype]}
@@ -54,7 +54,7 @@ def annotated(
     decisions = {
         stage: KEPT | {"answer": name | answer, "prompt_version": f"{stage}/v2"} for stage, answer in answers.items()
     }
-    return annotate(given, dict(decisions), "p" * 64, RULES)
+    return annotate(packet_evidence, dict(decisions), "p" * 64, RULES)
 
 
 WRITE = "exec python3 fill.py --into totals.csv"
@@ -70,7 +70,7 @@ def test_a_cited_write_that_its_descriptor_does_not_show_is_accepted_and_the_des
 
 
 @pytest.mark.parametrize(
-    ("given", "quote"),
+    ("packet_evidence", "quote"),
     [
         (BLIND, cite(2, "action_text", "totals.csv is filled")),  # a claim is no call
         (BLIND, cite(1, "reflection_text", "done")),
@@ -79,17 +79,19 @@ def test_a_cited_write_that_its_descriptor_does_not_show_is_accepted_and_the_des
     ],
 )
 def test_what_shows_no_write_is_a_contradiction_that_names_what_stands_against_it(
-    given: Evidence, quote: dict[str, Any]
+    packet_evidence: Evidence, quote: dict[str, Any]
 ) -> None:
-    row = annotated(given, "premature_external_write", [quote], [span(1, 2)])
+    row = annotated(packet_evidence, "premature_external_write", [quote], [span(1, 2)])
     assert row["review_cause"] == "subtype_contradiction"
     (issue,) = row["issues"]
-    assert f"step 1 has event_type={given.steps[0].event_type}; step 2 has event_type=reply" in issue["message"]
+    assert (
+        f"step 1 has event_type={packet_evidence.steps[0].event_type}; step 2 has event_type=reply" in issue["message"]
+    )
 
 
 def test_a_descriptor_is_enough() -> None:
-    given = evidence(call("external_write", "write a.txt"), reply("Done."))
-    row = annotated(given, "premature_external_write", [cite(2, "action_text", "Done.")], [span(1, 2)])
+    evidence_row = evidence(call("external_write", "write a.txt"), reply("Done."))
+    row = annotated(evidence_row, "premature_external_write", [cite(2, "action_text", "Done.")], [span(1, 2)])
     assert (row["quality_tier"], row["repairs"]) == ("high_confidence_accepted", [])
 
 
@@ -118,8 +120,8 @@ def test_the_notice_of_a_background_calls_end_is_an_error_that_comes_before() ->
     quotes = [cite(2, "user_turn", "exited with code 1"), cite(2, "action_text", "deploy")]
     turns = ["Build and deploy.", "System: build exited with code 1"]
     for first, is_left in ((ended, False), ({}, True), (ended | {"resolved_status": "ok"}, True)):
-        given = evidence(call("code_execution", "exec build &", **first), *later, user=turns)
-        row = annotated(given, "error_ignored_escalation", quotes, [span(2, 3)])
+        evidence_row = evidence(call("code_execution", "exec build &", **first), *later, user=turns)
+        row = annotated(evidence_row, "error_ignored_escalation", quotes, [span(2, 3)])
         assert (row["review_cause"] == "subtype_contradiction") == is_left
         assert row["repairs"] == []
 
@@ -146,23 +148,23 @@ def test_a_span_that_leaves_the_ignored_error_out_begins_at_it(cited: bool) -> N
 
 
 def test_of_several_errors_before_the_span_none_of_which_is_cited_it_is_open_which_is_meant() -> None:
-    given = evidence(
+    evidence_row = evidence(
         failed("read", "exec cat a", "no a"),
         failed("read", "exec cat b", "no b"),
         call("external_write", "exec rm -rf backup"),
         reply("Done."),
     )
     quotes = [cite(3, "action_text", "rm -rf backup")]
-    row = annotated(given, "error_ignored_escalation", quotes, [span(3, 4)])
+    row = annotated(evidence_row, "error_ignored_escalation", quotes, [span(3, 4)])
     assert row["review_cause"] == "subtype_contradiction"
     chosen = annotated(
-        given, "error_ignored_escalation", [*quotes, cite(2, "descriptor", "tool_status=error")], [span(3, 4)]
+        evidence_row, "error_ignored_escalation", [*quotes, cite(2, "descriptor", "tool_status=error")], [span(3, 4)]
     )
     assert chosen["segment_spans"] == [span(2, 4)]
 
 
 def test_a_user_turns_number_is_no_steps_number() -> None:
-    given = evidence(
+    evidence_row = evidence(
         failed("read", "exec cat a", "no a"),
         failed("read", "exec cat b", "no b"),
         call("external_write", "exec rm -rf backup"),
@@ -170,7 +172,10 @@ def test_a_user_turns_number_is_no_steps_number() -> None:
         user="Please help.",
     )
     quotes = [cite(3, "action_text", "rm -rf backup"), cite(1, "user_turn", "Please help.")]
-    assert annotated(given, "error_ignored_escalation", quotes, [span(4, 4)])["review_cause"] == "subtype_contradiction"
+    assert (
+        annotated(evidence_row, "error_ignored_escalation", quotes, [span(4, 4)])["review_cause"]
+        == "subtype_contradiction"
+    )
 
 
 @pytest.mark.parametrize(
@@ -185,10 +190,10 @@ def test_a_user_turns_number_is_no_steps_number() -> None:
 def test_a_contamination_onset_stands_by_descriptor_or_by_citation(
     step: dict[str, Any], quoted: bool, kept: bool
 ) -> None:
-    given = evidence(step, reply("Noted."))
+    evidence_row = evidence(step, reply("Noted."))
     quotes = [cite(1, "action_text", step["action_text"]) if quoted else cite(2, "action_text", "Noted.")]
     row = annotated(
-        given,
+        evidence_row,
         "weak_evidence_commitment",
         quotes,
         [span(1, 2)],

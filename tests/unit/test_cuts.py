@@ -52,7 +52,7 @@ def cut(corpus: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def test_the_pool_is_a_hundred_of_each_passing_slice_balanced_over_models() -> None:
     corpus = rows(5_000)
-    drawn = [row for row, made in zip(corpus, cut(corpus), strict=True) if made["in_calibration_pool"]]
+    drawn = [row for row, new_row in zip(corpus, cut(corpus), strict=True) if new_row["in_calibration_pool"]]
     assert Counter(row["slice_label"] for row in drawn) == dict.fromkeys(SLICES[:3], 100)
     for name in SLICES[:3]:
         counts = Counter(row["source_model"] for row in drawn if row["slice_label"] == name)
@@ -81,9 +81,9 @@ def test_no_task_of_the_pool_is_ever_trained_on_however_the_corpus_grows() -> No
     complete_rows = rows(5_000, models=8)
     once: set[str] = set()
     for corpus in (rows(200, 2), rows(1_000, 3), rows(2_500), complete_rows):
-        made = cut(corpus)
-        once |= {row["task_id"] for row in made if row["in_calibration_pool"]}
-        for row in made:
+        new_rows = cut(corpus)
+        once |= {row["task_id"] for row in new_rows if row["in_calibration_pool"]}
+        for row in new_rows:
             if row["task_id"] in once:
                 assert row["default_cut"] is None
                 assert row["default_reason"] in ("calibration_pool", "calibration_task", "no_decision")
@@ -104,11 +104,11 @@ def test_labels_of_the_rules_judge_are_a_status_of_their_own_in_every_cut() -> N
     for row in corpus:
         if row["source_model"] == "model-1" and row["quality_tier"] != "review_or_unresolved":
             row["quality_tier"] = "baseline_accepted"
-    made = cut(corpus)
-    sides = Counter((row["label_status"], row["paper_cut"]) for row in made)
-    for status, size in Counter(row["label_status"] for row in made).items():
+    new_rows = cut(corpus)
+    sides = Counter((row["label_status"], row["paper_cut"]) for row in new_rows)
+    for status, size in Counter(row["label_status"] for row in new_rows).items():
         assert sides[status, "test"] == -(-size // 10)
-    assert {row["label_status"] for row in made if row["source_model"] == "model-1"} == {"baseline", "needs_review"}
+    assert {row["label_status"] for row in new_rows if row["source_model"] == "model-1"} == {"baseline", "needs_review"}
 
 
 def test_the_paper_cut_has_the_papers_counts_and_the_default_cut_nearly_its_share() -> None:
@@ -116,13 +116,13 @@ def test_the_paper_cut_has_the_papers_counts_and_the_default_cut_nearly_its_shar
     corpus = rows(5_210)[:31_110]
     for number, row in enumerate(corpus):
         row["quality_tier"] = "high_confidence_accepted" if number < 30_398 else "review_or_unresolved"
-    made = cut(corpus)
-    sides = Counter((row["label_status"], row["paper_cut"]) for row in made)
+    new_rows = cut(corpus)
+    sides = Counter((row["label_status"], row["paper_cut"]) for row in new_rows)
     assert (sides["accepted", "train"], sides["accepted", "test"]) == (27_358, 3_040)
     assert (sides["needs_review", "train"], sides["needs_review", "test"]) == (640, 72)
-    share = sum(row["default_cut"] == "test" for row in made) / len(made)
+    share = sum(row["default_cut"] == "test" for row in new_rows) / len(new_rows)
     assert 0.08 < share < 0.12
     tasks: dict[str, set[str]] = {}
-    for row in made:
+    for row in new_rows:
         tasks.setdefault(row["task_id"], set()).add(row["default_cut"])
     assert all(len(task) == 1 for task in tasks.values())

@@ -124,12 +124,12 @@ SILENT = [
 
 def test_words_that_fire() -> None:
     read = call("read", {"path": "a"})
-    for given in (
+    for inputs in (
         [reply(text) for _, text in FIRES],
         [read | {"thinking": text} for _, text in FIRES],
         [read | {"narration": text} for _, text in FIRES],
     ):
-        for row, (flag, text) in zip(apart(*given), FIRES, strict=True):
+        for row, (flag, text) in zip(apart(*inputs), FIRES, strict=True):
             assert flag in row["auto_flags"], text
 
 
@@ -288,12 +288,12 @@ def test_a_language_is_added_in_the_rule_file(tmp_path: Path, monkeypatch: pytes
     (tmp_path / FlagRules.FILE).write_text(rule_path(FlagRules.FILE).read_text("utf-8") + ITALIAN, "utf-8")
     monkeypatch.setenv(OVERRIDE, str(tmp_path))
     rules = FlagRules.load()
-    given = steps(reply("🦞 Non sono sicuro della porta."), reply("Se non sono sicuro, lo chiedo."))
-    (result, silent) = describe(given, RULES, SHELL, rules, LANGUAGES).collect().to_dicts()
+    frame = steps(reply("🦞 Non sono sicuro della porta."), reply("Se non sono sicuro, lo chiedo."))
+    (result, silent) = describe(frame, RULES, SHELL, rules, LANGUAGES).collect().to_dicts()
     place = {"field": "action_text", "start": 2, "end": 17, "cause": None}
     assert result["flag_evidence"] == [{"flag": "uncertainty", "rule_id": "uncertainty.italian", **place}]
     assert silent["auto_flags"] == []
-    assert describe(given, RULES, SHELL, FLAGS, LANGUAGES).collect()["auto_flags"].to_list() == [[], []]
+    assert describe(frame, RULES, SHELL, FLAGS, LANGUAGES).collect()["auto_flags"].to_list() == [[], []]
 
 
 def test_text_rules_have_unique_ids_and_known_flags() -> None:
@@ -319,6 +319,6 @@ CAUSES = [
 
 
 def test_a_flag_without_a_place_names_the_rule_that_it_follows_from() -> None:
-    for row, (_, flag, cause) in zip(apart(*(given for given, _, _ in CAUSES)), CAUSES, strict=True):
+    for row, (_, flag, cause) in zip(apart(*(input_cause for input_cause, _, _ in CAUSES)), CAUSES, strict=True):
         assert [evidence["cause"] for evidence in row["flag_evidence"] if evidence["flag"] == flag] == [cause], row
         assert all(evidence["cause"] is None for evidence in row["flag_evidence"] if evidence["start"] is not None)

@@ -81,7 +81,7 @@ def test_a_min_hash_is_the_one_that_datasketch_gives() -> None:
 
 def rows(*those: tuple[str, bool]) -> pl.DataFrame:
     """A label row of each (task, is_anomalous)."""
-    made: list[dict[str, Any]] = [
+    new_rows: list[dict[str, Any]] = [
         {
             "task": task,
             "is_anomalous": entry,
@@ -91,7 +91,7 @@ def rows(*those: tuple[str, bool]) -> pl.DataFrame:
         for task, entry in those
     ]
     kinds = {"task": pl.String, "is_anomalous": pl.Boolean, "anomaly_type_l2": pl.String, "count": pl.Int64}
-    return pl.DataFrame(made, schema=kinds)
+    return pl.DataFrame(new_rows, schema=kinds)
 
 
 def test_the_memoriser_knows_the_tasks_that_it_saw_and_nothing_else() -> None:

@@ -83,9 +83,9 @@ LEAVING = [
 
 @pytest.mark.parametrize(("tool", "arguments", "cause", "around"), LEAVING)
 def test_what_leaves_the_machine_is_marked(tool: str, arguments: Any, cause: str, around: str) -> None:
-    given = call(tool, arguments)
-    (row,) = described(given)
-    step = {**given, **row, "previous_tool_name": row["tool_name"]}
+    input_row = call(tool, arguments)
+    (row,) = described(input_row)
+    step = {**input_row, **row, "previous_tool_name": row["tool_name"]}
     (flag,) = [record for record in flags(None, step) if record["value"] == "external_interaction"]  # type: ignore[arg-type]
     (mark,) = flag["cause"]["marked"]
     assert flag["rule"]["rule_id"] == "flag.leaves_machine"

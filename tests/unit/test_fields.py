@@ -45,8 +45,8 @@ def all_records() -> dict[str, type[BaseModel]]:
     room = openclawbench.records
     for module in pkgutil.iter_modules(room.__path__):
         importlib.import_module(f"{room.__name__}.{module.name}")
-    ours = [record for record in subclasses(Record) if record.__module__.startswith(room.__name__)]
-    return {name: record for outer in ours for name, record in reachable(outer).items()}
+    records = [record for record in subclasses(Record) if record.__module__.startswith(room.__name__)]
+    return {name: record for outer in records for name, record in reachable(outer).items()}
 
 
 RECORDS = all_records()

@@ -367,8 +367,8 @@ def test_near_misses_fire_nothing() -> None:
 
 @pytest.mark.parametrize("form", NOT_OWN.values(), ids=NOT_OWN)
 def test_the_same_words_of_somebody_else_fire_nothing(form: str) -> None:
-    given = [(rule, form.format(text)) for rule, text in CASES if "`" not in text]
-    for row, (rule, text) in zip(apart(*(reply(text) for _, text in given)), given, strict=True):
+    inputs = [(rule, form.format(text)) for rule, text in CASES if "`" not in text]
+    for row, (rule, text) in zip(apart(*(reply(text) for _, text in inputs)), inputs, strict=True):
         assert flag_of(rule) not in row["auto_flags"], text
 
 
@@ -394,7 +394,7 @@ def test_an_answer_before_the_doubt_does_not_resolve_it() -> None:
 
 @pytest.mark.parametrize("rare", [True, False])
 def test_which_rules_are_rare_changes_nothing(rare: bool) -> None:
-    given = steps(*(reply(text) for _, text in CASES + NEAR_MISSES)).collect()
-    spoken = agent_texts(given, FLAGS.fields, LANGUAGES)
+    frame = steps(*(reply(text) for _, text in CASES + NEAR_MISSES)).collect()
+    spoken = agent_texts(frame, FLAGS.fields, LANGUAGES)
     rules = FLAGS.model_copy(update={"texts": [rule.model_copy(update={"rare": rare}) for rule in FLAGS.texts]})
     assert text_evidence(spoken, rules).equals(text_evidence(spoken, FLAGS))

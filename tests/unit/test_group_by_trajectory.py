@@ -13,6 +13,6 @@ ROWS = [("m", "a", 1), ("m", "a", 2), ("n", "a", 3), ("n", "b", None), ("m", "b"
 def test_a_run_of_rows_is_a_group(rows: list[tuple[str, str, int | None]]) -> None:
     schema = {"source_model": pl.String, "trajectory_id": pl.String, "value": pl.Int64}
     table = pl.DataFrame(rows, schema=schema, orient="row").lazy()
-    made = [pl.col("value").sum().alias("sum"), pl.struct("value").alias("values")]
-    grouped = table.group_by(TRAJECTORY_KEY, maintain_order=True).agg(*made, count=pl.len())
-    assert group_by_trajectory(table, *made, count=pl.len()).collect().equals(grouped.collect())
+    built = [pl.col("value").sum().alias("sum"), pl.struct("value").alias("values")]
+    grouped = table.group_by(TRAJECTORY_KEY, maintain_order=True).agg(*built, count=pl.len())
+    assert group_by_trajectory(table, *built, count=pl.len()).collect().equals(grouped.collect())

@@ -137,9 +137,9 @@ def test_no_key_of_a_trial_reaches_the_context() -> None:
 def test_what_a_result_says(
     trial_result: dict[str, Any], status: str, success: bool | None, score: float | None
 ) -> None:
-    made = outcome_of(json.loads(result("task", "t1")) | trial_result)
-    assert (made["status"], made["success"], made["score"]) == (status, success, score)
-    assert made["flags"] == (["partial_reward"] if score == 0.4 else [])
+    new_outcome_of = outcome_of(json.loads(result("task", "t1")) | trial_result)
+    assert (new_outcome_of["status"], new_outcome_of["success"], new_outcome_of["score"]) == (status, success, score)
+    assert new_outcome_of["flags"] == (["partial_reward"] if score == 0.4 else [])
 
 
 def test_a_step_of_a_trial_has_its_own_reward() -> None:
@@ -209,9 +209,14 @@ def test_doctor_says_what_a_job_is(tmp_path: Path) -> None:
 def test_an_interrupted_trial_is_of_its_task_and_has_no_verdict() -> None:
     reported = harbor.trial_of("m/job/t5/agent/s.jsonl", {harbor.TRIAL: {"stats": {}}, harbor.TRIAL_CONFIG: CONFIG})
     assert reported is not None
-    made = harbor.outcome(reported, RULES)
-    assert (made["status"], made["success"], made["task_id"], made["run_id"]) == ("not_scored", None, "task-5", "t5")
-    assert made["error_message"] == "the trial was interrupted: it has no result.json"
+    outcome = harbor.outcome(reported, RULES)
+    assert (outcome["status"], outcome["success"], outcome["task_id"], outcome["run_id"]) == (
+        "not_scored",
+        None,
+        "task-5",
+        "t5",
+    )
+    assert outcome["error_message"] == "the trial was interrupted: it has no result.json"
     assert harbor.trial_of("m/s.jsonl", {harbor.TRIAL_CONFIG: {"task": {"path": "x"}}}) is None
 
 

@@ -78,11 +78,11 @@ def data(tmp_path: Path) -> DataFolder:
     folder = DataFolder(tmp_path)
     for record, shards in TABLES.items():
         for rows, (shard, name) in zip(shards, PARTS.items(), strict=True):
-            made = {Evidence: {entry: keys[shard] for entry, keys in LENT.items()}, Packet: {Evidence: name}}.get(
+            built = {Evidence: {entry: keys[shard] for entry, keys in LENT.items()}, Packet: {Evidence: name}}.get(
                 record
             )
             part = LENT[record][shard] if record in LENT else name
-            folder.write_part(record, shard, part, from_records(rows, record), made)
+            folder.write_part(record, shard, part, from_records(rows, record), built)
     return folder
 
 

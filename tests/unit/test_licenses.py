@@ -31,9 +31,9 @@ def read(tmp_path: Path, accept: bool = False) -> tuple[dict[str, Any], list[dic
     files, trajectories = [], []
     for shard in intake.entries:
         tables = normalize(intake.read(SourceFile, shard), empty(RunManifestRow).lazy(), NormalizeRules.load())
-        made = dict(zip(normalize.writes, tables, strict=True))
-        files += made[FileOutcome].collect().to_dicts()
-        trajectories += made[Trajectory].collect().to_dicts()
+        built = dict(zip(normalize.writes, tables, strict=True))
+        files += built[FileOutcome].collect().to_dicts()
+        trajectories += built[Trajectory].collect().to_dicts()
     entries = [entry for some in intake.entries.values() for entry in some]
     licenses = {f"{entry.path}#{entry.member}": json.loads(entry.context or "{}").get(LICENSE) for entry in entries}
     return {f"{row['path']}#{row['member']}": row for row in files}, trajectories, licenses

@@ -17,16 +17,16 @@ class Uncompared(frozenset[str]):
 
 
 def test_it_is_made_once_for_each_listing() -> None:
-    made: list[Listing] = []
+    listings: list[Listing] = []
 
     @cached_by_listing
     def count(paths: Listing) -> int:
-        made.append(paths)
+        listings.append(paths)
         return len(paths)
 
     first, second = Uncompared({"a", "b"}), Uncompared({"a", "b"})
     assert [count(entry) for entry in (first, first, second, second, first)] == [2] * 5
-    assert len(made) == 3
+    assert len(listings) == 3
 
 
 @pytest.mark.parametrize("sorted_out", [layout, folders])

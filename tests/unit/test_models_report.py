@@ -60,8 +60,8 @@ def outcome(number: int, word: str | None, model: str = "s", **oracle: Any) -> R
 def report(
     trajectories: Sequence[Row], calls: Sequence[Row] = (), outcomes: Sequence[Row] = (), **more: Any
 ) -> ModelsReport:
-    given = {Trajectory: [*trajectories], Descriptor: [*calls], Fused: [*outcomes]}
-    return models_report(tables(given | more))
+    inputs = {Trajectory: [*trajectories], Descriptor: [*calls], Fused: [*outcomes]}
+    return models_report(tables(inputs | more))
 
 
 def summary(*arguments: Any) -> Row:

@@ -27,7 +27,7 @@ OTHERS = "source_model risk_signals num_steps user_turns annotation_schema_targe
 LONG = "".join(f"line {number} of a long output\n" for number in range(4000))
 
 
-def made(
+def packet_tables(
     steps: list[dict[str, Any]], user: str = "Do it.", outcome: str | None = "pass", budget: int = 2000
 ) -> list[pl.DataFrame]:
     """The stage's four tables for one trajectory; `steps` give text and descriptor of each step."""
@@ -70,7 +70,7 @@ def test_a_packet_has_the_fields_of_t16_and_never_a_label() -> None:
 
 
 def test_a_packet_that_fits_is_whole() -> None:
-    packets, evidence, index, cuts = made([{"reflection_text": "short"}])
+    packets, evidence, index, cuts = packet_tables([{"reflection_text": "short"}])
     assert (packets["compacted"][0], evidence["compacted"][0], cuts.height) == (False, False, 0)
     assert packets["steps"][0][0]["reflection_text"] == "short"
     assert index["fits"][0] and 0 < index["estimated_tokens"][0] <= 2000
@@ -82,7 +82,7 @@ def test_a_packet_that_does_not_fit_is_shortened_where_no_evidence_is() -> None:
         {"reflection_text": LONG},
         {"reflection_text": LONG[:2500], "event_type": "read", "auto_flags": ["uncertainty"]},
     ]
-    packets, evidence, index, cuts = made(steps)
+    packets, evidence, index, cuts = packet_tables(steps)
     first, second = packets["steps"][0]
     assert packets["compacted"][0] and evidence["compacted"][0] and index["fits"][0]
     assert second["reflection_text"] == LONG[:2500]
@@ -104,21 +104,21 @@ def test_a_packet_that_does_not_fit_is_shortened_where_no_evidence_is() -> None:
 
 
 def test_user_turns_are_shortened_before_evidence() -> None:
-    packets, _, _, cuts = made([{"reflection_text": LONG[:1500], "auto_flags": ["hedge"]}], user=LONG)
+    packets, _, _, cuts = packet_tables([{"reflection_text": LONG[:1500], "auto_flags": ["hedge"]}], user=LONG)
     assert cuts["place"].to_list() == ["user_turn"]
     assert "characters left out" in packets["user_turns"][0][0]["text"]
     assert packets["steps"][0][0]["reflection_text"] == LONG[:1500]
 
 
 def test_what_is_too_long_even_so_is_said() -> None:
-    packets, _, index, _ = made([{"reflection_text": LONG}] * 40, budget=100)
+    packets, _, index, _ = packet_tables([{"reflection_text": LONG}] * 40, budget=100)
     assert [step["step_id"] for step in packets["steps"][0]] == list(range(1, 41))
     assert packets["compacted"][0]
     assert not index["fits"][0]
 
 
 def test_a_packet_of_which_nothing_can_be_left_out_is_whole_and_too_long() -> None:
-    packets, evidence, index, cuts = made([{"reflection_text": "short"}] * 3, budget=10)
+    packets, evidence, index, cuts = packet_tables([{"reflection_text": "short"}] * 3, budget=10)
     assert not index["fits"][0] and index["estimated_tokens"][0] > 10
     assert (packets["compacted"][0], evidence["compacted"][0], cuts.height) == (False, False, 0)
     assert packets["steps"][0].to_list() == evidence["steps"][0].to_list()
@@ -131,12 +131,12 @@ def test_of_several_packets_each_is_as_it_would_be_alone(times: int) -> None:
     longest, long = {"reflection_text": LONG}, {"reflection_text": LONG[:2500]}
     several = [[longest, long | {"auto_flags": ["hedge"]}], [{"reflection_text": "done"}], [longest, long]] * times
     names = pl.Series("trajectory_id", [f"t{number}" for number in range(len(several))])
-    packets = pl.concat(made(steps, budget=10**9)[0] for steps in several).with_columns(names)
+    packets = pl.concat(packet_tables(steps, budget=10**9)[0] for steps in several).with_columns(names)
     fitted = fit_to_budget(packets, pl.Series([True] * packets.height), rules)
     done = replace_packets(packets, fitted.compacted, fitted.short)
     assert done["compacted"].to_list() == [True, False, True] * times
     assert done["trajectory_id"].to_list() == names.to_list()
-    alone = [made(steps)[0]["steps"][0].to_list() for steps in several]
+    alone = [packet_tables(steps)[0]["steps"][0].to_list() for steps in several]
     assert done["steps"].to_list() == alone and alone[0][1]["reflection_text"] != alone[2][1]["reflection_text"]
     digests = [sha256_text(canonical_json(packet)) for packet in done.to_dicts()]
     assert fitted.index["packet_sha256"].to_list() == digests
@@ -144,7 +144,9 @@ def test_of_several_packets_each_is_as_it_would_be_alone(times: int) -> None:
 
 def test_neither_outcome_nor_risk_decides_what_is_shortened() -> None:
     steps = [{"reflection_text": LONG}, {"reflection_text": LONG, "auto_flags": ["hedge"]}]
-    (_, *passed), (_, *failed), (_, *unknown) = (made(steps, outcome=entry) for entry in ("pass", "fail", None))
+    (_, *passed), (_, *failed), (_, *unknown) = (
+        packet_tables(steps, outcome=entry) for entry in ("pass", "fail", None)
+    )
     for evidence, index, cuts in (failed, unknown):
         assert evidence.equals(passed[0])
         assert index.drop("packet_sha256").equals(passed[1].drop("packet_sha256"))

@@ -35,26 +35,26 @@ def chain(*messages: Row) -> Records:
 
 def rewritten(records: Records) -> Records:
     """With the text that the program writes into messages that failed without one."""
-    made = json.loads(json.dumps(records))
-    for record in made:
+    document = json.loads(json.dumps(records))
+    for record in document:
         message = record.get("message", {})
         if message.get("stopReason") == "error" and not message["content"]:
             message["content"] = [FAILED]
-    return made
+    return document
 
 
 def without(records: Records, *names: str) -> Records:
     """With some records taken out, and what hung on them hanging on the one above."""
     parents = {record.get("id"): record.get("parentId") for record in records}
-    made = []
+    built = []
     for record in records:
         if record.get("id") in names:
             continue
         parent = record.get("parentId")
         while parent in names:
             parent = parents[parent]
-        made.append(record | ({"parentId": parent} if "parentId" in record else {}))
-    return made
+        built.append(record | ({"parentId": parent} if "parentId" in record else {}))
+    return built
 
 
 def read(**files: Records) -> Normalized:

@@ -55,8 +55,8 @@ def test_the_inventory_has_every_category_and_adds_up() -> None:
 
 def test_a_source_model_without_a_step_has_a_column_of_zeros() -> None:
     runs = [{"source_model": model, "trajectory_id": "t"} for model in ("idle", "m")]
-    given = tables({AlignedDescriptor: [step(1)], TraceSummaryRow: runs})
-    for section in (inventory(given, RULES), alignment(given, RULES)):
+    input_tables = tables({AlignedDescriptor: [step(1)], TraceSummaryRow: runs})
+    for section in (inventory(input_tables, RULES), alignment(input_tables, RULES)):
         assert all(row["by_model"]["idle"] == 0 for row in section.rows)
         assert section.plot is not None
         figure = section.plot()
@@ -196,7 +196,7 @@ def test_rules_that_fired_are_those_that_gave_a_value() -> None:
     key = {"source_model": "m", "trajectory_id": "t"}
     breakdown = [{"signal": "other_steps", "count": 0}, {"signal": "subset_prior", "count": 1}]
     onset = {"candidate": "c", "step_id": 1, "rule_id": "onset.earliest_side_effect_step"}
-    given: dict[Any, list[dict[str, Any]]] = {
+    rows: dict[Any, list[dict[str, Any]]] = {
         AlignedDescriptor: [
             step(1, flag_evidence=evidence, alignment_rule=unclear),
             step(2, event_rule="shell.no_such_rule"),
@@ -206,7 +206,7 @@ def test_rules_that_fired_are_those_that_gave_a_value() -> None:
         Onset: [key | {"onset_rules": [onset]}],
         TraceSummaryRow: [key | {"trace_summary": {"behaviour_rule": "otherwise"}}],
     }
-    by_file, never, ever = rules_fired(tables(given), RULES)
+    by_file, never, ever = rules_fired(tables(rows), RULES)
     fired = {(row["file"], row["rule_id"]): row["fired"] for row in ever.rows if row["fired"]}
     in_part = {row["rule_id"]: row["in_part"] for row in ever.rows if row["in_part"]}
     silent = {row["rule_id"] for row in never.rows}

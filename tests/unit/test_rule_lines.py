@@ -100,8 +100,8 @@ def test_words_are_found_as_values_and_as_keys_and_not_in_comments() -> None:
 @given(st.text(alphabet="[]{}=\"'#.,\n a1\\", max_size=60))
 @example('"\\1"')  # no such escape
 def test_any_text_ends(text: str) -> None:
-    locateds = list(located(text))
-    assert all(1 <= entry.line <= text.count("\n") + 1 for entry in locateds)
+    located_entries = list(located(text))
+    assert all(1 <= entry.line <= text.count("\n") + 1 for entry in located_entries)
 
 
 def refusal(kind: type[Rules], folder: Path, *changes: tuple[str, str]) -> str:

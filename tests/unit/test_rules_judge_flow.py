@@ -36,23 +36,23 @@ ORDER_ALONE = {  # mechanisms that need no word of a reply
 }
 
 
-def without_thinking(given: Evidence) -> Evidence:
-    steps = [step.model_copy(update={"thinking": None}) for step in given.steps]
-    return given.model_copy(update={"steps": steps})
+def without_thinking(packet_evidence: Evidence) -> Evidence:
+    steps = [step.model_copy(update={"thinking": None}) for step in packet_evidence.steps]
+    return packet_evidence.model_copy(update={"steps": steps})
 
 
-def in_no_language(given: Evidence) -> Evidence:
+def in_no_language(packet_evidence: Evidence) -> Evidence:
     """Every word of the agent with its letters turned upside down; figures and paths stay."""
     letters = str.maketrans("abcdefghijklmnopqrstuvwxyz", "ɐqɔpǝɟƃɥıɾʞןɯuodbɹsʇnʌʍxʎz")
-    steps = [step.model_dump() for step in given.steps]
+    steps = [step.model_dump() for step in packet_evidence.steps]
     for step in steps:
         for name in ("thinking", "narration", *(["action_text"] if step["action_kind"] == "reply" else [])):
             step[name] = step[name] and step[name].lower().translate(letters)
-    return evidence(*steps, user=[turn.text for turn in given.user_turns])
+    return evidence(*steps, user=[turn.text for turn in packet_evidence.user_turns])
 
 
-def strong(given: Evidence) -> set[str]:
-    return {trigger.mechanism for trigger in strong_triggers(find(given))}
+def strong(packet_evidence: Evidence) -> set[str]:
+    return {trigger.mechanism for trigger in strong_triggers(find(packet_evidence))}
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -72,10 +72,10 @@ def test_thinking_is_not_needed(name: str) -> None:
 @pytest.mark.parametrize("name", CASES)
 def test_words_that_nobody_can_read_give_no_verdict_from_silence(name: str) -> None:
     anomalous, innocent, *_ = CASES[name]
-    given = in_no_language(anomalous)
-    assert strong(given) == ({name} if name in ORDER_ALONE else set())
+    input_evidence = in_no_language(anomalous)
+    assert strong(input_evidence) == ({name} if name in ORDER_ALONE else set())
     if name not in ORDER_ALONE | THINKS | SAID:
-        assert name in {trigger.mechanism for trigger in unread_triggers(find(given))}
+        assert name in {trigger.mechanism for trigger in unread_triggers(find(input_evidence))}
     assert strong(in_no_language(innocent)) == set()
 
 
@@ -152,13 +152,13 @@ def defined(number: float, known: set[float], column: list[float]) -> bool:
         return abs(first - second) <= max(0.006, abs(second) * 5e-5)
 
     runs = [sum(column[a:b]) for a in range(len(column)) for b in range(a + 3, len(column) + 1)]
-    made = [*runs, *([sum(column) / len(column)] if column else [])]
-    made += [first * factor for first in known for factor in FACTORS]
-    made += [first * second for first in known for second in known]
-    made += [share * first / second for first in known for second in known if second for share in (1, 100)]
+    built = [*runs, *([sum(column) / len(column)] if column else [])]
+    built += [first * factor for first in known for factor in FACTORS]
+    built += [first * second for first in known for second in known]
+    built += [share * first / second for first in known for second in known if second for share in (1, 100)]
     exact = {round(part, 4) for first in known for part in (number - first, first - number, number + first)} & known
     rounded = any(round(first, digits) == number for first in known for digits in ROUNDED)
-    return number in known or bool(exact) or rounded or any(equal(number, value) for value in made)
+    return number in known or bool(exact) or rounded or any(equal(number, value) for value in built)
 
 
 def test_what_the_agent_wrote_is_no_source() -> None:
@@ -169,8 +169,8 @@ def test_what_the_agent_wrote_is_no_source() -> None:
         "side_effect": False,
         "reflection_text": "Parcel for Corvus Optics: 2748 grams",
     }
-    given = evidence(writes, echo, user="Put a label into the outbox.")
-    (value,) = unsourced_values(Trace(given, RULES))
+    evidence_row = evidence(writes, echo, user="Put a label into the outbox.")
+    (value,) = unsourced_values(Trace(evidence_row, RULES))
     assert value.text == "2748" and value.later is None
 
 
@@ -188,8 +188,8 @@ def test_a_reservation_about_another_thing_leaves_a_value_plain() -> None:
 
 def test_a_look_may_answer_a_question_before_a_write() -> None:
     asked = read("orders/08.txt", "Corvus Optics", narration="Is there another list beside this one?")
-    given = evidence(asked, write("discounts.txt", "Corvus Optics: three percent"))
-    assert strong(given) == set()
+    evidence_row = evidence(asked, write("discounts.txt", "Corvus Optics: three percent"))
+    assert strong(evidence_row) == set()
 
 
 def test_a_choice_that_the_user_was_asked_about_or_that_takes_all_is_none() -> None:
@@ -215,8 +215,8 @@ def test_a_file_counts_as_read_where_its_end_was_shown() -> None:
 
 @pytest.mark.parametrize(("shown", "fires"), [("The pay is still open", True), ("The pay stands as ____", False)])
 def test_a_placeholder_that_the_reply_shows_is_a_draft(shown: str, fires: bool) -> None:
-    made = write("contract.txt", "Contract\nPay: ____\n")
-    assert ("skeleton_commit" in strong(evidence(made, reply(f"{shown}. Which pay is it?")))) == fires
+    step = write("contract.txt", "Contract\nPay: ____\n")
+    assert ("skeleton_commit" in strong(evidence(step, reply(f"{shown}. Which pay is it?")))) == fires
 
 
 def test_a_failed_run_whose_output_the_reply_passes_on_was_reached() -> None:

@@ -20,22 +20,22 @@ TESTS = run("pytest -q", "12 passed in 0.4s")
 PASSING = reply("The parser reads dates as well now, and all 12 tests passed when I ran them.")
 
 
-def strong(given: Evidence) -> set[str]:
-    return {trigger.mechanism for trigger in strong_triggers(find(given))}
+def strong(packet_evidence: Evidence) -> set[str]:
+    return {trigger.mechanism for trigger in strong_triggers(find(packet_evidence))}
 
 
 @pytest.mark.parametrize(("again", "fires"), [("grep -rn quarry exports", False), ("grep -rn meeting team", True)])
 def test_a_search_makes_up_for_another_one_where_both_are_about_the_same(again: str, fires: bool) -> None:
     missing = lost("rg quarry exports", "sh: 1: rg: not found", "query", status="not_found")
-    given = evidence(missing, run(again, "", "query"), NOWHERE, user=QUARRY)
-    assert strong(given) == ({"unreached_source_gap"} if fires else set())
+    evidence_row = evidence(missing, run(again, "", "query"), NOWHERE, user=QUARRY)
+    assert strong(evidence_row) == ({"unreached_source_gap"} if fires else set())
 
 
 def test_a_program_that_the_named_rules_ask_for_is_asked_for() -> None:
-    given = evidence(
+    evidence_row = evidence(
         RULES_OF_SEALS, SEALCHECK | {"narration": "sealcheck is not available here."}, SEAL, ENTRY, ENTERED, user=SEALS
     )
-    assert strong(given) == {"unreached_source_gap"}
+    assert strong(evidence_row) == {"unreached_source_gap"}
     actual_reply = reply(
         "The minutes are in the register. Without sealcheck nobody can say here whether the seal is real."
     )

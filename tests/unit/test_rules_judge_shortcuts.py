@@ -120,13 +120,13 @@ STEPS = st.lists(st.tuples(st.sampled_from(["read", "write", "reply", "echo"]), 
 
 
 def session(parts: list[tuple[str, str]]) -> Evidence:
-    made = {
+    built = {
         "read": lambda text: read("list.txt", text),
         "write": lambda text: write("out.txt", text),
         "reply": reply,
         "echo": lambda text: call("code_execution", json.dumps({"command": f"echo {text}"}), reflection_text=text),
     }
-    return evidence(*(made[kind](text) for kind, text in parts), user="There are 500 of 815.")
+    return evidence(*(built[kind](text) for kind, text in parts), user="There are 500 of 815.")
 
 
 def unsourced_plainly(given_session: Evidence) -> list[tuple[int, str, int | None]]:
@@ -165,11 +165,11 @@ def unsourced_plainly(given_session: Evidence) -> list[tuple[int, str, int | Non
 
 @given(STEPS)
 def test_sources_that_are_read_late_say_what_sources_that_are_read_at_once_say(parts: list[tuple[str, str]]) -> None:
-    made = session(parts)
-    values_found = list(unsourced_values(Trace(made, RULES)))
+    new_evidence = session(parts)
+    values_found = list(unsourced_values(Trace(new_evidence, RULES)))
     assert [
         (value.step.step_id, value.text, value.later and value.later.step_id) for value in values_found
-    ] == unsourced_plainly(made)
+    ] == unsourced_plainly(new_evidence)
 
 
 def test_sources_read_no_further_than_a_known_number() -> None:

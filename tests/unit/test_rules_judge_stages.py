@@ -38,10 +38,10 @@ def test_contamination_onset_only_at_a_state_write() -> None:
 
 def verified(name: str, b1: dict[str, Any] | None = None, b2: dict[str, Any] | None = None) -> StageC:
     """Stage C over an annotation of a case, with changes."""
-    given = ANOMALOUS[name][0]
-    decided = answer_b1(given, RULES, TAXONOMY).model_copy(update=b1 or {})
-    structure = answer_b2(given, RULES, TAXONOMY, answer_b1(given, RULES, TAXONOMY)).model_copy(update=b2 or {})
-    return answer_c(given, RULES, TAXONOMY, decided, structure)
+    inputs = ANOMALOUS[name][0]
+    decided = answer_b1(inputs, RULES, TAXONOMY).model_copy(update=b1 or {})
+    structure = answer_b2(inputs, RULES, TAXONOMY, answer_b1(inputs, RULES, TAXONOMY)).model_copy(update=b2 or {})
+    return answer_c(inputs, RULES, TAXONOMY, decided, structure)
 
 
 def test_c_asks_for_structural_fixes() -> None:
@@ -87,10 +87,10 @@ def test_c_checks_that_subtype_and_structure_agree() -> None:
 
 
 def test_b2_without_a_supporting_detector_leaves_the_onsets_null() -> None:
-    given = NORMAL["plain answer"]
+    inputs = NORMAL["plain answer"]
     quote = EvidenceQuote(step_id=1, field="action_text", quote="The capital of Norway is Oslo.")
     other = answer_b1(ANOMALOUS["doubt hidden from the user"][0], RULES, TAXONOMY)
-    structure = answer_b2(given, RULES, TAXONOMY, other.model_copy(update={"evidence_steps": [quote]}))
+    structure = answer_b2(inputs, RULES, TAXONOMY, other.model_copy(update={"evidence_steps": [quote]}))
     assert structure.segment_spans == [Span(start_step=1, end_step=1, label="anomalous")]
     assert structure.earliest_recoverable_onset is None
     assert structure.earliest_harmful_onset is None

@@ -235,8 +235,8 @@ def test_a_retry_starts_over_and_what_was_done_before_is_abandoned() -> None:
 
 
 def test_messages_given_to_the_run_are_not_the_agents() -> None:
-    given = [message("user", "2+2?"), message("assistant", "4"), message("tool", "x"), message("user", "3+3?")]
-    session = parse(stored(*given, ATTEMPT, message("assistant", "6"), final("6")))
+    messages = [message("user", "2+2?"), message("assistant", "4"), message("tool", "x"), message("user", "3+3?")]
+    session = parse(stored(*messages, ATTEMPT, message("assistant", "6"), final("6")))
     assert [s["action_text"] for s in session.steps] == ["6"]
     assert [t["before_step"] for t in session.user_turns] == [1, 1]
     assert (session.record_counts["input:assistant"], session.record_counts["input:tool"]) == (1, 1)

@@ -117,8 +117,8 @@ def test_outcomes_come_from_evaluations_only() -> None:
         (evaluation(2, 0, 1), "unscorable", None),
         (evaluation(0), "not_scored", None),
     ]
-    for given, status, success in cases:
-        result, _ = outcome(document, given)
+    for case, status, success in cases:
+        result, _ = outcome(document, case)
         assert (result["status"], result["success"], result["score"]) == (status, success, 9.5)
 
 
@@ -240,10 +240,21 @@ def test_context_for_the_native_session() -> None:
     wanted = run_artifact_context.find_run_artifacts(OWN, paths)
     assert set(wanted.values()) == {RUN, RESULT}
     files = {RUN: openclaw(), RESULT: evaluation()}
-    given = context_for_session("native-1", OWN, {name: files[path] for name, path in wanted.items()})
-    assert given["index"] | {"status": "success", "session_key": "agent:main:main", "label": "case_1"} == given["index"]
-    assert (given["index"]["aborted_last_run"], given["index"]["estimated_cost_usd"]) == (False, 0.25)
-    assert (given["outcomes"][0]["success"], given["outcomes"][0]["attempt"]) == (True, 2)
+    input_context_for_session = context_for_session(
+        "native-1", OWN, {name: files[path] for name, path in wanted.items()}
+    )
+    assert (
+        input_context_for_session["index"] | {"status": "success", "session_key": "agent:main:main", "label": "case_1"}
+        == input_context_for_session["index"]
+    )
+    assert (
+        input_context_for_session["index"]["aborted_last_run"],
+        input_context_for_session["index"]["estimated_cost_usd"],
+    ) == (False, 0.25)
+    assert (
+        input_context_for_session["outcomes"][0]["success"],
+        input_context_for_session["outcomes"][0]["attempt"],
+    ) == (True, 2)
     by_name = {name: files[path] for name, path in wanted.items()}
     assert context_for_session("another", OWN, by_name) == {}
     assert context_for_session("native-1", OWN, {}) == {}
@@ -295,13 +306,22 @@ def test_evaluations_of_another_repetition_are_not_this_ones() -> None:
     wanted = run_artifact_context.find_run_artifacts(beside, frozenset([RUN, other, beside, *results]))
     assert set(wanted.values()) == {RUN, other, *results}
     files = {RUN: openclaw(), other: openclaw("none")} | results
-    given = context_for_session("native-1", beside, {name: files[path] for name, path in wanted.items()})
-    assert (given["outcomes"][0]["status"], given["outcomes"][0]["success"]) == ("scored", False)
-    assert (given["outcomes"][0]["flags"], given["faults"]) == ([], [])
+    input_context_for_session = context_for_session(
+        "native-1", beside, {name: files[path] for name, path in wanted.items()}
+    )
+    assert (
+        input_context_for_session["outcomes"][0]["status"],
+        input_context_for_session["outcomes"][0]["success"],
+    ) == ("scored", False)
+    assert (input_context_for_session["outcomes"][0]["flags"], input_context_for_session["faults"]) == ([], [])
     files[RESULT] = "no JSON"
-    given = context_for_session("native-1", beside, {name: files[path] for name, path in wanted.items()})
-    assert given["outcomes"] == []
-    assert [(reason, RESULT in message) for reason, message in given["faults"]] == [("unreadable_evaluation", True)]
+    input_context_for_session = context_for_session(
+        "native-1", beside, {name: files[path] for name, path in wanted.items()}
+    )
+    assert input_context_for_session["outcomes"] == []
+    assert [(reason, RESULT in message) for reason, message in input_context_for_session["faults"]] == [
+        ("unreadable_evaluation", True)
+    ]
 
 
 def test_context_where_several_runs_lie_beside_a_session() -> None:
@@ -310,10 +330,12 @@ def test_context_where_several_runs_lie_beside_a_session() -> None:
     wanted = run_artifact_context.find_run_artifacts(beside, frozenset([RUN, other, beside]))
     assert set(wanted.values()) == {RUN, other}
     files = {RUN: openclaw(), other: openclaw("none")}
-    given = context_for_session("native-1", beside, {name: files[path] for name, path in wanted.items()})
-    assert given["outcomes"] == []
-    assert given["task"] == {"subset": "s", "task_id": "case_1", "attempt": 2}
-    assert given["index"]["status"] == "success"
+    input_context_for_session = context_for_session(
+        "native-1", beside, {name: files[path] for name, path in wanted.items()}
+    )
+    assert input_context_for_session["outcomes"] == []
+    assert input_context_for_session["task"] == {"subset": "s", "task_id": "case_1", "attempt": 2}
+    assert input_context_for_session["index"]["status"] == "success"
     twice = dict.fromkeys(wanted, openclaw())
     assert context_for_session("native-1", beside, twice) == {}
 

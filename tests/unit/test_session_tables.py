@@ -37,8 +37,8 @@ def read(tmp_path: Path) -> tuple[Intake, Any, dict[str, Row]]:
     outcomes = {}
     for shard in intake.entries:
         tables = normalize(intake.read(SourceFile, shard), empty(RunManifestRow).lazy(), NormalizeRules.load())
-        made = dict(zip(normalize.writes, tables, strict=True))[SourceOutcome].collect().to_dicts()
-        outcomes |= {row["oracle"]["native_session_basename"]: row["oracle"] for row in made}
+        rows = dict(zip(normalize.writes, tables, strict=True))[SourceOutcome].collect().to_dicts()
+        outcomes |= {row["oracle"]["native_session_basename"]: row["oracle"] for row in rows}
     return intake, result, outcomes
 
 

@@ -136,7 +136,7 @@ def paper() -> Corpus:
     return counted(records, corpus([], pool).pool)
 
 
-def made(some: Corpus) -> tuple[Report, dict[str, Section]]:
+def report_with_sections(some: Corpus) -> tuple[Report, dict[str, Section]]:
     report = statistics(some, RULES.statistics)
     return report, {section.name: section for section in report.sections}
 
@@ -182,7 +182,7 @@ def summary(some: Corpus) -> dict[str, Any]:
 
 
 def contradicting(some: Corpus) -> list[str]:
-    data = json.loads(as_json(made(some)[0].data()))
+    data = json.loads(as_json(report_with_sections(some)[0].data()))
     return [str(contradiction) for contradiction in contradictions(identities(data["sections"], summary(some)))]
 
 
@@ -190,7 +190,7 @@ def test_each_statistic_is_described_and_named_as_it_is_declared() -> None:
     names = [statistic.name for statistic in STATISTICS]
     listed = "list each statistic in [StatisticsSections] of records/fields.toml, in the order of STATISTICS"
     assert names == list(StatisticsSections.model_fields), listed
-    assert [section.name for section in made(corpus([{}]))[0].sections] == names
+    assert [section.name for section in report_with_sections(corpus([{}]))[0].sections] == names
 
 
 def test_a_statistic_reads_no_column_that_it_does_not_declare() -> None:
@@ -205,7 +205,7 @@ def test_a_statistic_reads_no_column_that_it_does_not_declare() -> None:
 
 def test_counted_records_give_the_statistics_of_the_records_themselves() -> None:
     some = paper()
-    assert made(some)[0].data() == made(replace(some, counted={}))[0].data()
+    assert report_with_sections(some)[0].data() == report_with_sections(replace(some, counted={}))[0].data()
     assert some.records.height == 31_264
     assert max(table.height for table in some.counted.values()) < 100
     assert {table[RECORDS].sum() for table in some.counted.values()} == {31_264}
@@ -228,7 +228,7 @@ def test_a_share_of_nothing_is_compared_with_nothing() -> None:
 
 def test_the_papers_counts_give_the_papers_percentages() -> None:
     some = paper()
-    report, result = made(some)
+    report, result = report_with_sections(some)
     facts = result["gap"].facts | result["slices"].facts
     assert (facts["passing_trajectories"], facts["passing_anomalous"]) == (31_135, 2_904)
     assert (facts["pass_high_risk_trajectories"], facts["pass_high_risk_anomalous"]) == (1_904, 1_765)
@@ -257,7 +257,7 @@ def test_failures_of_which_no_pass_can_be_known_are_told_and_in_no_share() -> No
     failed = {"oracle_outcome": "fail", "risk_bucket": "high", "slice_label": "fail_high_risk"}
     passed = {"risk_bucket": "high", "slice_label": "pass_high_risk"}
     some = corpus([passed, failed, failed | {"failures_only": True}, {}])
-    slices = made(some)[1]["slices"]
+    slices = report_with_sections(some)[1]["slices"]
     assert slices.facts["high_risk_that_are_passing_share"] == 0.5
     assert (by(slices)["fail_high_risk"]["failures_only"], by(slices)["total"]["failures_only"]) == (1, 1)
     assert contradicting(some) == []
@@ -265,7 +265,7 @@ def test_failures_of_which_no_pass_can_be_known_are_told_and_in_no_share() -> No
 
 def test_figures_that_do_not_fit_are_named() -> None:
     some = corpus([ANOMALOUS, {}])
-    sections, figures = made(some)[0].data()["sections"], summary(some)
+    sections, figures = report_with_sections(some)[0].data()["sections"], summary(some)
     assert contradictions(identities(sections, figures)) == []
     figures["outcome_process_gap"]["passing_measured_anomalous"] = 2
     (result,) = contradictions(identities(sections, figures))
@@ -275,7 +275,7 @@ def test_figures_that_do_not_fit_are_named() -> None:
 def test_an_interval_is_the_one_that_is_named() -> None:
     """Wilson 9/65 and Clopper-Pearson 9/65, from the textbook formulas."""
     rows = [ANOMALOUS] * 9 + [{}] * 56
-    _, wilson = made(corpus(rows))
+    _, wilson = report_with_sections(corpus(rows))
     z, p, n = 1.959963984540054, 9 / 65, 65
     middle, half = (p + z * z / (2 * n)), z * (p * (1 - p) / n + z * z / (4 * n * n)) ** 0.5
     row = wilson["gap"].rows[0]
@@ -298,7 +298,7 @@ def test_the_gap_of_each_scope_counts_what_it_says() -> None:
         {"source_model": "n", "oracle_outcome": None, "slice_label": None},
     ]
     some = corpus(rows)
-    gap = {(row["scope"], row["name"]): row for row in made(some)[1]["gap"].rows}
+    gap = {(row["scope"], row["name"]): row for row in report_with_sections(some)[1]["gap"].rows}
     columns = ("trajectories", "undecided", "anomalous", "accepted", "accepted_anomalous")
 
     def counts(*scope: str) -> tuple[int, ...]:
@@ -324,13 +324,13 @@ def test_modes_of_collecting_stand_beside_the_whole_where_one_is_known() -> None
         {"mode": "own_tools", "oracle_outcome": "fail", "slice_label": "fail_low_risk"},
     ]
     some = corpus(rows)
-    section = made(some)[1]["gap"]
+    section = report_with_sections(some)[1]["gap"]
     modes = {row["name"]: (row["trajectories"], row["anomalous"]) for row in section.rows if row["scope"] == "mode"}
     assert modes == {"functions": (1, 1), "no_mode": (1, 0), "pass_high_risk": (2, 1)}
     assert section.rows[0]["trajectories"] == 4
     assert section.facts["pass_high_risk_trajectories"] == 0
     assert contradicting(some) == []
-    data = json.loads(as_json(made(some)[0].data()))
+    data = json.loads(as_json(report_with_sections(some)[0].data()))
     next(row for row in data["sections"]["gap"]["rows"] if row["scope"] == "mode")["trajectories"] += 1
     wrong = [str(contradiction) for contradiction in contradictions(identities(data["sections"], summary(some)))]
     assert any("gap, trajectories by mode" in entry for entry in wrong)
@@ -339,7 +339,7 @@ def test_modes_of_collecting_stand_beside_the_whole_where_one_is_known() -> None
 def test_a_corpus_without_modes_has_no_rows_of_them() -> None:
     unsaid = [{}, {"oracle_outcome": "fail", "slice_label": "fail_low_risk", "mode": "own_tools"}]
     for rows in ([{}], unsaid, []):
-        assert "mode" not in {row["scope"] for row in made(corpus(rows))[1]["gap"].rows}
+        assert "mode" not in {row["scope"] for row in report_with_sections(corpus(rows))[1]["gap"].rows}
 
 
 RULES_LABEL: dict[str, Any] = {"judge": "rules", "quality_tier": "baseline_accepted"}
@@ -350,24 +350,29 @@ def test_labels_of_the_rules_judge_are_beside_the_gap_and_not_in_it() -> None:
     judged = [{"source_model": "n", **ANOMALOUS}, {"source_model": "n"}]
     rules = [ANOMALOUS | RULES_LABEL, RULES_LABEL, {"judge": "rules", "quality_tier": "review_or_unresolved"}]
     alone, mixed = corpus(judged), corpus(judged + rules)
-    gap = by(made(mixed)[1]["gap"])["all"]
+    gap = by(report_with_sections(mixed)[1]["gap"])["all"]
     assert (gap["trajectories"], gap["measured"], gap["anomalous"], gap["anomalous_share"]) == (5, 2, 1, 0.5)
     assert (gap["baseline"], gap["baseline_anomalous"], gap["baseline_share"]) == (3, 1, 0.333333)
-    assert "Here they are 3 of 5" in made(mixed)[1]["gap"].about
+    assert "Here they are 3 of 5" in report_with_sections(mixed)[1]["gap"].about
     same = ("subtypes", "onsets", "onset_steps", "severity")
-    assert [made(alone)[1][name].rows[0]["trajectories" if name != "onsets" else "known"] for name in same] == [
-        made(mixed)[1][name].rows[0]["trajectories" if name != "onsets" else "known"] for name in same
+    assert [
+        report_with_sections(alone)[1][name].rows[0]["trajectories" if name != "onsets" else "known"] for name in same
+    ] == [
+        report_with_sections(mixed)[1][name].rows[0]["trajectories" if name != "onsets" else "known"] for name in same
     ]
-    assert "Labels of the rules judge, a baseline, are not counted: 2 records" in made(mixed)[1]["subtypes"].about
-    assert (mixed.status, made(mixed)[1]["subtypes"].facts["label_status"]) == ("accepted", "accepted")
-    tiers = by(made(mixed)[1]["quality_tiers"])
+    assert (
+        "Labels of the rules judge, a baseline, are not counted: 2 records"
+        in report_with_sections(mixed)[1]["subtypes"].about
+    )
+    assert (mixed.status, report_with_sections(mixed)[1]["subtypes"].facts["label_status"]) == ("accepted", "accepted")
+    tiers = by(report_with_sections(mixed)[1]["quality_tiers"])
     assert (tiers["baseline_accepted"]["trajectories"], tiers["high_confidence_accepted"]["trajectories"]) == (2, 2)
     assert contradicting(mixed) == []
 
 
 def test_a_corpus_of_the_rules_judge_alone_has_no_gap_and_says_so() -> None:
     some = corpus([ANOMALOUS | RULES_LABEL, RULES_LABEL])
-    report, result = made(some)
+    report, result = report_with_sections(some)
     row = by(result["gap"])["all"]
     assert (row["anomalous_share"], row["accepted_share"], row["baseline_share"]) == (None, None, 0.5)
     assert "this release measures no gap" in result["gap"].about
@@ -390,7 +395,7 @@ BARE = {
 @pytest.mark.parametrize("rows", BARE.values(), ids=BARE)
 def test_what_is_not_there_has_no_share_and_still_a_page(rows: list[dict[str, Any]]) -> None:
     some = corpus(rows)
-    report, result = made(some)
+    report, result = report_with_sections(some)
     StatisticsFile.model_validate_json(as_json(report.data()))
     assert not re.search(r"\bnan\b", text(report, RULES).decode(), re.IGNORECASE)
     assert contradicting(some) == []
@@ -402,7 +407,7 @@ def test_what_is_not_there_has_no_share_and_still_a_page(rows: list[dict[str, An
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("rows", BARE.values(), ids=BARE)
 def test_what_is_not_there_is_drawn_without_a_warning(rows: list[dict[str, Any]]) -> None:
-    names = {name for name in statistics_files(made(corpus(rows))[0], RULES) if name.endswith(".png")}
+    names = {name for name in statistics_files(report_with_sections(corpus(rows))[0], RULES) if name.endswith(".png")}
     assert names == {f"statistics/{name}.png" for name in PICTURES}
 
 
@@ -410,7 +415,7 @@ def test_what_is_not_there_is_drawn_without_a_warning(rows: list[dict[str, Any]]
 def test_the_rules_judge_is_named_on_the_page_and_on_every_picture() -> None:
     for judge, stated in (("rules", True), ("openai", False)):
         tier = {"quality_tier": "baseline_accepted"} if judge == "rules" else {}
-        report, result = made(corpus([ANOMALOUS | {"judge": judge} | tier]))
+        report, result = report_with_sections(corpus([ANOMALOUS | {"judge": judge} | tier]))
         page = text(report, RULES).decode()
         assert (RULES_NOTICE in page) == stated
         drawn = [section.plot() for section in result.values() if section.plot]
@@ -420,8 +425,11 @@ def test_the_rules_judge_is_named_on_the_page_and_on_every_picture() -> None:
 
 @pytest.mark.slow
 def test_pictures_are_the_same_every_time_and_say_what_they_show() -> None:
-    report, _ = made(corpus([ANOMALOUS, {}]))
-    first, second = statistics_files(report, RULES), statistics_files(made(corpus([ANOMALOUS, {}]))[0], RULES)
+    report, _ = report_with_sections(corpus([ANOMALOUS, {}]))
+    first, second = (
+        statistics_files(report, RULES),
+        statistics_files(report_with_sections(corpus([ANOMALOUS, {}]))[0], RULES),
+    )
     assert first == second
     assert sorted(first) == [
         "STATISTICS.md", "statistics.json", *(f"statistics/{name}.png" for name in
@@ -433,7 +441,7 @@ def test_pictures_are_the_same_every_time_and_say_what_they_show() -> None:
 @pytest.mark.slow
 def test_a_picture_is_the_same_whatever_else_is_drawn() -> None:
     both = RULES.model_copy(update={"statistics": RULES.statistics.model_copy(update={"pictures": ["svg", "png"]})})
-    report, _ = made(corpus([ANOMALOUS, {}]))
+    report, _ = report_with_sections(corpus([ANOMALOUS, {}]))
     alone, together = statistics_files(report, RULES), statistics_files(report, both)
     assert {name: together[name] for name in alone if name.endswith(".png")} == {
         name: content for name, content in alone.items() if name.endswith(".png")
@@ -445,7 +453,7 @@ def test_a_picture_is_the_same_whatever_else_is_drawn() -> None:
 def test_onsets_by_step_and_by_part() -> None:
     rows = [ANOMALOUS | {"earliest_recoverable_onset": step, "num_steps": 40} for step in (1, 6, 7, 30, 31, 40)]
     rows.append(ANOMALOUS | {"earliest_recoverable_onset": 1, "num_steps": 1})
-    _, result = made(corpus(rows))
+    _, result = report_with_sections(corpus(rows))
     steps = {row["steps"]: row["trajectories"] for row in result["onset_steps"].rows if row["trajectories"]}
     assert steps == {"1": 2, "6–7": 2, "21–30": 1, "31 or later": 2}
     assert [row["trajectories"] for row in result["onset_parts"].rows] == [4, 0, 1, 2]
@@ -462,7 +470,7 @@ def test_a_rank_is_the_smallest_value_with_so_many_at_or_below(values: list[int]
 
 
 def test_support_on_the_test_side_is_counted_by_subtype() -> None:
-    _, result = made(corpus([ANOMALOUS] * 3 + [{}], labels=2))
+    _, result = report_with_sections(corpus([ANOMALOUS] * 3 + [{}], labels=2))
     row = by(result["subtypes"])[SUBTYPE]
     assert (row["trajectories"], row["default_cut_test"], row["paper_cut_test"]) == (3, 2, 0)
 
@@ -480,9 +488,9 @@ def test_human_verdicts_correct_the_gap() -> None:
         orient="row",
     )
     some = corpus(rows, human=human)
-    report, sections = made(some)
+    report, sections = report_with_sections(some)
     section = sections["corrected_gap"]
-    assert section.data() == made(replace(some, counted={}))[1]["corrected_gap"].data()
+    assert section.data() == report_with_sections(replace(some, counted={}))[1]["corrected_gap"].data()
     assert [list(row.values())[1:-1] for row in section.rows[:-1]] == [
         ["pass_low_risk", "accepted", True, 4, 1, 1, 1],
         ["pass_low_risk", "accepted", False, 6, 1, 3, 0],
@@ -499,12 +507,12 @@ def test_human_verdicts_correct_the_gap() -> None:
 
 
 def test_a_gap_without_verdicts_has_no_interval() -> None:
-    _, sections = made(corpus([ANOMALOUS, {}]))
+    _, sections = report_with_sections(corpus([ANOMALOUS, {}]))
     facts = sections["corrected_gap"].facts
     assert facts == {"state": "silver, uncorrected", "verdicts": 0, "silver_share": 0.5}
     assert "50.00 % (silver, uncorrected" in gap_sentence(facts)
     baseline = {"quality_tier": "baseline_accepted", "judge": "rules"}
-    _, sections = made(corpus([ANOMALOUS | baseline, baseline]))
+    _, sections = report_with_sections(corpus([ANOMALOUS | baseline, baseline]))
     assert "not measured" in gap_sentence(sections["corrected_gap"].facts)
-    _, sections = made(corpus([]))
+    _, sections = report_with_sections(corpus([]))
     assert gap_sentence(sections["corrected_gap"].facts).endswith("no oracle-passing record has a label.")

@@ -40,11 +40,11 @@ def step(number: int = 1, **values: Any) -> dict[str, Any]:
     return BLANK_STEP | {"step_id": number} | same | values
 
 
-def tables(given: dict[type[Record], list[dict[str, Any]]]) -> Tables:
+def tables(rows_by_record: dict[type[Record], list[dict[str, Any]]]) -> Tables:
     """The tables of these rows; one that is not given is empty."""
 
     def table(record: type[Record]) -> pl.LazyFrame:
-        return from_records(given.get(record, []), record).lazy()
+        return from_records(rows_by_record.get(record, []), record).lazy()
 
     return table
 

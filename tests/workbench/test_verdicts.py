@@ -75,10 +75,10 @@ def test_a_verdict_is_the_record_that_import_makes(served: Served, reviewer: Vis
     sheet.write_text("".join(json.dumps(entry) + "\n" for entry in filled))
     ended = call("audit", "import", sheet, "--reviewer", "ben", "--reviewed-at", "2026-01-02", "--data", served.data)
     assert ended.status == 0, ended.err
-    theirs = records(served.data)[-1]
+    record = records(served.data)[-1]
     own = ("reviewer", "reviewed_at", "sheet_sha256")
     assert {name: value for name, value in mine.items() if name not in own} == {
-        name: value for name, value in theirs.items() if name not in own
+        name: value for name, value in record.items() if name not in own
     }
     assert mine["human_evidence"] == [
         {"step_id": 1, "field": "action_text", "quote": 'a "quote" with\na line'},
@@ -391,12 +391,12 @@ def send(
 def test_a_blind_verdict_is_not_compared_with_the_label(served: Served, reviewer: Visitor, sample: str) -> None:
     """Whether it agrees would say what the label is, and a correction could then follow it."""
     rows = queue(reviewer, sample)
-    answers = {"normal", "anomalous"}
-    printeds = [
-        reviewer.post(f"/q/{sample}/{rows[0]['row']}", as_json=True, human_anomaly_label=answer).json()
-        for answer in sorted(answers)
+    labels = {"normal", "anomalous"}
+    answers = [
+        reviewer.post(f"/q/{sample}/{rows[0]['row']}", as_json=True, human_anomaly_label=label).json()
+        for label in sorted(labels)
     ]
-    assert [answer["status"] for answer in printeds] == [None, None]
+    assert [answer["status"] for answer in answers] == [None, None]
     assert len({record["agreement_status"] for record in records(served.data)}) == 2, "the records do compare"
 
 
