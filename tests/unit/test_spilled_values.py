@@ -68,6 +68,18 @@ def test_a_multimap_has_each_value_of_a_key_once_in_order(pairs: list[tuple[Any,
         assert values.get(("no such", "key")) == ()
 
 
+@pytest.mark.usefixtures("few_held")
+def test_a_full_disk_is_an_error_of_the_system() -> None:
+    names: Multimap[str] = Multimap()
+    for name in ("a", "b"):
+        names.add(("m", name), "x")
+    assert names.database is not None
+    names.database.execute("PRAGMA max_page_count = 4")
+    with pytest.raises(OSError, match=r"a temporary database in /.*: database or disk is full"):
+        for number in range(10_000):
+            names.add(("m", f"name {number}"), "x" * 100)
+
+
 def content_of(intake: Intake) -> list[Any]:
     """Everything that came in."""
     return [

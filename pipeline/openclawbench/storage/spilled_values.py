@@ -1,6 +1,7 @@
 """Values that may be too many for memory. The first of them are held; the others are in temporary files without a name,
 which are gone with the process. A corpus a hundred times the paper's then needs no more memory than the paper's own."""
 
+import contextlib
 import os
 import pickle
 import sqlite3
@@ -119,10 +120,11 @@ class Multimap(Generic[Value]):
         self.database: sqlite3.Connection | None = None
 
     def add(self, key: Name, value: Value) -> bool:
-        """Add a value to a key. False if the key has it already."""
+        """Add a value to a key. False if the key has it already. OSError if it cannot be written."""
         if self.database is not None:
-            row = stored_key(key), stored(value)
-            return self.database.execute("INSERT OR IGNORE INTO pairs VALUES (?, ?)", row).rowcount == 1
+            with disk_errors():
+                row = stored_key(key), stored(value)
+                return self.database.execute("INSERT OR IGNORE INTO pairs VALUES (?, ?)", row).rowcount == 1
         values = self.held.get(key, ())
         if value in values:
             return False
@@ -135,23 +137,34 @@ class Multimap(Generic[Value]):
         """The values of a key; empty if it has none."""
         if self.database is None:
             return self.held.get(key, ())
-        rows = self.database.execute("SELECT value FROM pairs WHERE key = ? ORDER BY rowid", (stored_key(key),))
-        return tuple(restored(value) for (value,) in rows)
+        with disk_errors():
+            rows = self.database.execute("SELECT value FROM pairs WHERE key = ? ORDER BY rowid", (stored_key(key),))
+            return tuple(restored(value) for (value,) in rows)
 
     def __contains__(self, key: Name) -> bool:
         return bool(self.get(key))
 
     def spill(self) -> None:
         """Move every key to a temporary database, which SQLite removes when it is closed."""
-        self.database = sqlite3.connect("", isolation_level=None)
+        self.database = sqlite3.connect("", isolation_level=None, check_same_thread=False)
         weakref.finalize(self, self.database.close)
-        for setting in ("journal_mode = OFF", "synchronous = OFF", f"cache_size = -{CACHE_KB}"):
-            self.database.execute(f"PRAGMA {setting}")
-        self.database.execute("CREATE TABLE pairs (key BLOB, value, UNIQUE (key, value))")
-        self.database.execute("BEGIN")
-        pairs = ((stored_key(key), stored(value)) for key, values in self.held.items() for value in values)
-        self.database.executemany("INSERT INTO pairs VALUES (?, ?)", pairs)
+        with disk_errors():
+            for setting in ("journal_mode = OFF", "synchronous = OFF", f"cache_size = -{CACHE_KB}"):
+                self.database.execute(f"PRAGMA {setting}")
+            self.database.execute("CREATE TABLE pairs (key BLOB, value, UNIQUE (key, value))")
+            self.database.execute("BEGIN")
+            pairs = ((stored_key(key), stored(value)) for key, values in self.held.items() for value in values)
+            self.database.executemany("INSERT INTO pairs VALUES (?, ?)", pairs)
         self.held = {}
+
+
+@contextlib.contextmanager
+def disk_errors() -> Iterator[None]:
+    """An error of a temporary database as the OSError that it comes from: no room, or no folder to write to."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise OSError(f"a temporary database in {tempfile.gettempdir()}: {error}") from error
 
 
 def stored_key(key: Name) -> bytes:
