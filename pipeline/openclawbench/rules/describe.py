@@ -43,6 +43,7 @@ class ArgumentFields(Record):
     origin: list[str]
     repository: list[str]
     patch: list[str]
+    sql: RustPattern
     dry_run: list[str]
 
 
