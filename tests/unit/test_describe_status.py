@@ -145,6 +145,7 @@ STATUSES: list[tuple[str, dict[str, Any], str]] = [
     ("a run in JSON that found nothing", shell("grep a b", '{"exit_code": 1, "stdout": ""}'), "ok"),
     ("a program that prints that it failed", shell("python3 send.py", '{"ok": false}'), "error"),
     ("a program that prints an error", shell("node send.js", '{"error": {"message": "no route"}}'), "error"),
+    ("a refusal in what ran", call("run_job", {}, '{"exit_code": 0, "stdout": "{\\"ok\\": false}"}'), "error"),
     ("a program that prints what else is there", shell("python3 jobs.py", '{"status": "failed", "job": 17}'), "ok"),
     ("a program that prints that it runs", shell("python3 jobs.py", '{"status": "running"}'), "ok"),
     # and what is none

@@ -259,6 +259,8 @@ TARGETS = [
     ("for f in $(ls *.log); do rm $f; done", ("$(ls *.log)",)),
     ("ls | while read f; do rm $f; done", ("$f",)),
     ("perl -e 'unlink \"a.tmp\"'", ("a.tmp",)),
+    ("cd a && python3 - <<'E'\nopen('b.txt', 'w')\nE", ("b.txt",)),
+    ("cd a && bash <<'E'\nrm b.txt\nE", ("b.txt",)),
     ("echo x >> ~/ws/MEMORY.md", ("~/ws/MEMORY.md",)),
     ("日本 > ü.txt", ("ü.txt",)),
     ("sed -i.bak -e 's/a/b/' f", ("f",)),

@@ -165,6 +165,7 @@ class StatusRules(Record):
     content_rules: list[str]
     body_values: list[str]
     exit_tail: RustPattern
+    exit_head: RustPattern
     process_tools: list[str]
     head: AtLeastOne
     tail: AtLeastOne

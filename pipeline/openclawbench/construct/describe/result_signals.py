@@ -71,7 +71,18 @@ def with_signs(steps: pl.LazyFrame, rules: DescribeRules) -> pl.DataFrame:
     return collect_in_pool(frame.drop(BETWEEN), "signs")
 
 
-BETWEEN = ["plain", "spoken", "trusted", "looks", "reported", "said", "value", "call", "printed"]  # columns on the way
+BETWEEN = [
+    "plain",
+    "spoken",
+    "trusted",
+    "looks",
+    "reported",
+    "said",
+    "value",
+    "call",
+    "printed",
+    "shown",
+]  # columns on the way
 
 
 @memoize
@@ -81,7 +92,10 @@ def signal_columns(rules: DescribeRules) -> list[list[pl.Expr]]:
     own = ~(pl.col("spoken") | returns_content(rules)) | (pl.col("text_tool") == plain)
     trusted = own.fill_null(False) | pl.col("text_of_run").fill_null(False) | prints_failure(rules)
     message = pl.coalesce("details_error", "text_error", "details_note", "text_note", "reflection_text", pl.lit(""))
-    code = pl.col("printed").str.extract(status.exit_tail).cast(pl.Int64, strict=False)
+    at_end, at_front = (
+        pl.col(name).str.extract(pattern).cast(pl.Int64, strict=False)
+        for name, pattern in (("printed", status.exit_tail), ("shown", status.exit_head))
+    )
     return [
         [plain_column("name").alias("plain"), pl.col("kind").is_in(TEXT_KINDS).fill_null(False).alias("spoken")],
         [
@@ -92,8 +106,11 @@ def signal_columns(rules: DescribeRules) -> list[list[pl.Expr]]:
         *text_status(rules),
         [pl.coalesce("text_error", "report_error", pl.when(~pl.col("looks")).then("text_refusal")).alias("text_error")],
         [message.alias("message")],
-        [pl.when("prints").then("message").str.slice(-status.tail).alias("printed")],
-        [pl.coalesce("details_exit_code", "text_exit_code", code).alias("exit_code")],
+        [
+            pl.when("prints").then("message").str.slice(-status.tail).alias("printed"),
+            pl.when(pl.col("prints") & pl.col("result_is_error")).then("message").str.slice(0, 40).alias("shown"),
+        ],
+        [pl.coalesce("details_exit_code", "text_exit_code", at_end, at_front).alias("exit_code")],
     ]
 
 
@@ -178,9 +195,20 @@ def read_body(text: str) -> tuple[Any, ...]:
         plain_name(body.tool) if isinstance(body.tool, str) else None,
         str(error) if isinstance(error, str | int) and error and not isinstance(error, bool) else None,
         next((value for value in (body.message, body.reason) if isinstance(value, str) and value), None),
-        (message_of(body) or text) if is_refusal(body) else None,
+        (message_of(body) or text) if is_refusal(body) else printed_refusal(body, code),
         code is not None and any(isinstance(getattr(body, name), str) for name in PRINTED),
     )
+
+
+def printed_refusal(body: Body, code: int | None) -> str | None:
+    """What a program that ended well printed of its failure, where it printed nothing else."""
+    if code != 0 or not isinstance(body.stdout, str) or not body.stdout.startswith("{"):
+        return None
+    try:
+        printed = DECODE_BODY(body.stdout)
+    except msgspec.MsgspecError:
+        return None
+    return (message_of(printed) or body.stdout) if is_refusal(printed) else None
 
 
 def is_refusal(body: Body) -> bool:

@@ -166,6 +166,8 @@ def attach_redirections(node: Node, piped: bool, may_exit: bool, commands: list[
     if len(bodies) == 1 and bodies[0].type == "command" and inside:
         last = commands[-1]
         commands[-1] = last._replace(writes=last.writes + writes, stdin=stdin or last.stdin)
+    elif len(bodies) == 1 and bodies[0].type == "list" and inside and stdin and not writes:
+        commands[-1] = commands[-1]._replace(stdin=stdin)  # `cd a && python3 - <<EOF`
     elif writes:
         commands.append(SimpleCommand((), writes=writes))
     for part in redirects:

@@ -128,16 +128,9 @@ def command_of(text: str, tool_name: str | None) -> str:
 def heads(trace: Trace, text: str) -> list[Head]:
     """Program and first operand of every part of a command; parts that only prepare or print are left out. Nobody
     changes the list: calls are compared with each other again and again."""
-    known = known_heads(trace)
-    if text not in known:
-        known[text] = heads_of(trace, text)
-    return known[text]
-
-
-@lru_cache(maxsize=1)  # of the trajectory at hand
-def known_heads(trace: Trace) -> dict[str, list[Head]]:
-    """The heads that were asked for so far, by command."""
-    return {}
+    if text not in trace.heads:
+        trace.heads[text] = heads_of(trace, text)
+    return trace.heads[text]
 
 
 def heads_of(trace: Trace, text: str) -> list[Head]:
