@@ -12,7 +12,7 @@ LONGEST = 50_000  # characters of a command that are parsed
 PASSED_OVER = ("sudo", "env", "nohup", "time", "nice", "command", "exec", "then", "else", "do", "{", "(", "!")
 PIECE = re.compile(r"'([^']*+)'|\"((?:[^\"\\]|\\.)*+)\"|(\|\||&&|[;|&\n])|([^\s'\";|&\\]++|\\.|['\"])|(\s)", re.S)
 ESCAPED = re.compile(r"\\(.)", re.S)
-HERE = re.compile(r"([^\n]*)<<-?[ \t]*([\"']?)(\w++)\2[^\n]*\n(.*?)^[ \t]*\3[ \t]*$", re.S | re.M)
+HERE = re.compile(r"^([^\n]*?)<<-?[ \t]*([\"']?)(\w++)\2[^\n]*\n(.*?)^[ \t]*\3[ \t]*$", re.S | re.M)
 FED_BY = "\0"  # a mark for the place of a here document
 REMOVERS = ("rm", "rmdir", "unlink", "shred", "srm", "trash")
 INTERPRETERS = ("python", "node", "perl", "ruby", "bun", "deno", "php")
@@ -46,9 +46,9 @@ def removed_by(command: str) -> frozenset[str]:
 def simple_commands(command: str) -> Iterator[tuple[list[str], bool, str]]:
     """The words of every simple command in a command text, whether a pipe feeds it, and the text of its here document.
     Loops are unrolled; what stands in brackets counts as well."""
-    texts = [match[4] for match in HERE.finditer(command)]
+    texts = [match[4] for match in HERE.finditer(command)] if "<<" in command else []
     places = count()
-    command = HERE.sub(lambda match: f"{match[1]} {FED_BY}{next(places)}\n", command)
+    command = HERE.sub(lambda match: f"{match[1]} {FED_BY}{next(places)}\n", command) if texts else command
     words: list[str] = []
     word: str | None = None
     is_piped = False

@@ -74,8 +74,9 @@ def asked_for(trace: Trace, step: EvidenceStep, hit: Hit) -> bool:
 
 
 def removes_what_was_meant(trace: Trace, failure: EvidenceStep, step: EvidenceStep) -> bool:
-    """True if a step removes only what the user or the failed look-up named, or what programs make anew."""
-    known = trace.requests_until(step) + (command(failure).lower() if looks(trace, failure) else "")
+    """True if a step removes only what programs make anew or, after a failed look-up, what the user or that named.
+    After anything else that failed, what the user named may have been meant to go only if it had not."""
+    known = f"{trace.requests_until(step)}\n{command(failure).lower()}" if looks(trace, failure) else ""
     names = [path.rstrip("/").rpartition("/")[2].lower() for path in removed_by(command(step))]
     return bool(names) and all(name in trace.rules.commands.made_anew or name.strip("*.?") in known for name in names)
 

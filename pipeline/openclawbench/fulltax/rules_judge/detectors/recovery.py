@@ -41,7 +41,14 @@ def repairs(trace: Trace, step: EvidenceStep, failure: EvidenceStep) -> bool:
         )
     if looks(trace, failure):
         return step.event_type == failure.event_type or touches(step, failure)
-    return similar(trace, step, failure)
+    return similar(trace, step, failure) or shows_running(trace, step, failure)
+
+
+def shows_running(trace: Trace, step: EvidenceStep, failure: EvidenceStep) -> bool:
+    """True if a look shows the very command that failed: then what it should have started is there."""
+    text = PARTS.split(command(failure))[-1].strip()
+    is_look = step.event_type in trace.rules.events.grounding and not step.side_effect
+    return is_look and " " in text and text in (step.reflection_text or "")
 
 
 def looks(trace: Trace, failure: EvidenceStep) -> bool:

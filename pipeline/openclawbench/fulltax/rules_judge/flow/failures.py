@@ -27,6 +27,7 @@ Stretch = list[EvidenceStep]
 LEAST_REPORTED = 3  # numbers
 SOUGHT = re.compile(r"[^\W\d_]{4,}")
 NUMBER = re.compile(r"(?<!\d)\d{2,}(?!\d)")
+ADDRESS = re.compile(r"https?://[^\s'\"<>|;&]{4,}")
 ALIKE = 0.8  # of two file names
 LISTING_COMMAND = re.compile(r"^\s*(?:ls|dir|tree|stat|file|find|test|\[)\b")
 COPY = re.compile(r"(?:^|[;&|]\s*|\bsudo\s+)(?:cp|mv|rsync|scp|rclone|gsutil|pg_dump|mysqldump|install)\s+([^;&|\n]*)")
@@ -138,6 +139,8 @@ def reaches(trace: Trace, step: EvidenceStep, failure: EvidenceStep) -> bool:
         return False
     mine, other = named_in(step), named_in(failure)
     if any(resembles(path, mine) for path in paths(other)):
+        return True
+    if any(address in mine for address in ADDRESS.findall(other)):
         return True
     programs = {program for program, _ in heads(trace, shell_command(failure))}
     if programs & {program for program, _ in heads(trace, shell_command(step))}:
