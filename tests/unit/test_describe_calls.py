@@ -89,6 +89,18 @@ TYPES: list[tuple[str, Any, str, bool]] = [
     # statements
     ("execute_sql", {"query": "UPDATE t SET a = 1"}, "external_write", True),
     ("execute_sql", {"sql": "select 1 from t"}, "query", False),
+    ("execute_sql", {"sql": "-- old ones\n/* all */ delete from t"}, "external_write", True),
+    ("execute_sql", {"sql": "select 'a; delete from t'"}, "query", False),
+    # of any tool, if they are SQL
+    ("mcp__postgres__query", {"sql": "DELETE FROM users"}, "external_write", True),
+    ("mcp__postgres__query", {"sql": "SELECT * FROM users"}, "query", False),
+    ("query", {"query": "update t set a = 1 where b = 2"}, "external_write", True),
+    ("sql_db_query", {"query": "insert into t values (1)"}, "external_write", True),
+    ("bigquery", {"query": "SELECT 1; DROP TABLE t"}, "external_write", True),
+    ("warehouse_query", {"statement": "BEGIN; MERGE INTO t USING s ON 1 = 1"}, "external_write", True),
+    ("warehouse_query", {"statement": "WITH a AS (SELECT 1) SELECT * FROM a"}, "query", False),
+    ("search_docs", {"query": "delete from my account"}, "query", False),
+    ("search_docs", {"query": "update the set of rules"}, "query", False),
     # replacing is no search, a thing of an agent is no agent
     ("search_replace", {"file_path": "a"}, "external_write", True),
     ("replace_string_in_file", {"filePath": "a"}, "external_write", True),

@@ -268,6 +268,9 @@ def test_hostile_text_costs_no_more_than_its_length() -> None:
         "rsync a ",
         "_(pending ",
         "9 ",
+        "find a ",
+        "xargs -a ",
+        "for a in b; do ",
     ]
     evidence_row = evidence(*[call("external_write", piece * 60_000, thinking=piece * 60_000) for piece in pieces])
     started = time.perf_counter()

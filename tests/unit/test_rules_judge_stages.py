@@ -8,7 +8,8 @@ from rules_judge_builders import RULES, TAXONOMY, ask_all
 from rules_judge_cases import ANOMALOUS, NORMAL
 
 from openclawbench.errors import InvalidRules
-from openclawbench.fulltax.rules_judge import answer_b1, answer_b2, answer_c
+from openclawbench.fulltax.rules_judge import RulesJudge, answer_b1, answer_b2, answer_c
+from openclawbench.judge.protocol import Question
 from openclawbench.records.fulltax import EvidenceQuote, Span, StageC
 from openclawbench.rules.judge import JudgeRules
 from openclawbench.rules.loading.rule_file import BUILT_IN
@@ -114,3 +115,21 @@ def test_a_broken_pattern_is_named(tmp_path: Any, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setenv("OPENCLAWBENCH_RULES", str(tmp_path))
     with pytest.raises(InvalidRules, match=r"judge\.toml: line \d+: pattern\.\d+\.regex: .*not a regular expression"):
         JudgeRules.load()
+
+
+CASES = {name: case[0] for name, case in ANOMALOUS.items()} | NORMAL
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_answers_that_are_kept_are_those_that_are_made_anew(name: str) -> None:
+    """The first question of a trajectory prepares the answers to the later ones."""
+    given = CASES[name]
+    judge = RulesJudge(RULES, TAXONOMY)
+    previous = ask_all(given, judge)
+    for stage in ("b1", "b2", "c"):
+        assert previous[stage] == json.loads(judge.answer(stage, given, previous).model_dump_json())
+    changed = previous | {"b1": previous["b1"] | {"annotator_rationale": "Another one."}}
+    for stage in ("b2", "c"):
+        question = Question(stage, given.model_dump_json(), json.dumps(changed), f"stage_{stage}", "v1", "")
+        anew = judge.answer(stage, given, changed).model_dump_json()
+        assert judge.ask(question).text == anew

@@ -253,6 +253,14 @@ def test_known_programs_are_told_from_unknown_ones(command: str, rule: str) -> N
 
 
 TARGETS = [
+    ("for f in a b; do sed -i s/x/y/ $f; done", ("a", "b")),
+    ('for f in src/*.py; do mv "${f}" "$f.bak"; done', ("src/*.py.bak", "src/*.py")),
+    ("for d in x y; do for f in a b; do rm $d/$f; done; done", ("x/a", "y/a", "x/b", "y/b")),
+    ("for f in $(ls *.log); do rm $f; done", ("$(ls *.log)",)),
+    ("ls | while read f; do rm $f; done", ("$f",)),
+    ("perl -e 'unlink \"a.tmp\"'", ("a.tmp",)),
+    ("cd a && python3 - <<'E'\nopen('b.txt', 'w')\nE", ("b.txt",)),
+    ("cd a && bash <<'E'\nrm b.txt\nE", ("b.txt",)),
     ("echo x >> ~/ws/MEMORY.md", ("~/ws/MEMORY.md",)),
     ("日本 > ü.txt", ("ü.txt",)),
     ("sed -i.bak -e 's/a/b/' f", ("f",)),

@@ -30,7 +30,7 @@ FED = [
     ("echo 'rm `x`' | sh", "external_write", ("`x`",)),
     ("printf '%s' 'rm $f' | sh", "external_write", ("$f",)),
     ('echo "rm \\$f" | bash', "external_write", ("$f",)),
-    ("echo 'for f in *; do rm $f; done' | bash", "external_write", ("$f",)),
+    ("echo 'for f in *; do rm $f; done' | bash", "external_write", ("*",)),
     ("echo 'systemctl stop $x' | sudo bash", "system_control", ("$x",)),
     ("cd x && echo 'rm $f' | bash", "external_write", ("$f",)),
     # text in base64 that the command line has

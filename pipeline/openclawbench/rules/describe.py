@@ -43,6 +43,7 @@ class ArgumentFields(Record):
     origin: list[str]
     repository: list[str]
     patch: list[str]
+    sql: RustPattern
     dry_run: list[str]
 
 
@@ -164,6 +165,7 @@ class StatusRules(Record):
     content_rules: list[str]
     body_values: list[str]
     exit_tail: RustPattern
+    exit_head: RustPattern
     process_tools: list[str]
     head: AtLeastOne
     tail: AtLeastOne

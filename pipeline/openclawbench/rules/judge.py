@@ -86,7 +86,9 @@ class ClaimRule(Record):
     language: LanguageCode
     regex: PythonPattern
     unless: PythonPattern | None = None
+    of_tests: bool = False  # the claim is that tests ran or passed
     supported_by: list[EventType]
+    supported_by_acts: list[EventType] = Field(default_factory=list)  # but not where a call merely writes a text
 
 
 class Claims(Record):
@@ -142,7 +144,6 @@ class EventGroups(Record):
 
     retrieval: list[EventType]
     grounding: list[EventType]
-    side_effects: list[EventType]
     checks: list[EventType]
     mutations: list[EventType]
 
@@ -153,6 +154,8 @@ class CommandWords(Record):
     preparing: list[str]
     wrappers: list[str]
     interpreters: list[str]
+    made_anew: list[str]
+    runners: list[str]
 
 
 class StatusGroups(Record):
@@ -202,6 +205,8 @@ class Compiled(Record):
     unless: re.Pattern[str] | None
     needed: tuple[str, ...]  # one of these is in the lower case of every text in which the pattern is found
     supported_by: frozenset[str] = frozenset()
+    supported_by_acts: frozenset[str] = frozenset()
+    of_tests: bool = False
 
 
 class Patterns(NamedTuple):
@@ -292,15 +297,36 @@ class JudgeRules(Rules):
     @cached_property
     def groups(self) -> dict[str, list[Compiled]]:
         """Compiled patterns by group."""
-        groups: dict[str, list[Compiled]] = {}
+        return {group: self.patterns_of(group) for group in get_args(PatternGroup)}
+
+    def patterns_of(self, group: PatternGroup) -> list[Compiled]:
+        """The compiled patterns of a group, in every language."""
+        return [*map(self.compiled, self.patterns_by_group[group])]
+
+    @cached_property
+    def patterns_by_group(self) -> dict[str, list[PatternRule]]:
+        """The rules of patterns by group."""
+        groups: dict[str, list[PatternRule]] = {}
         for rule in self.patterns:
-            groups.setdefault(rule.group, []).append(compiled(rule))
+            groups.setdefault(rule.group, []).append(rule)
         return groups
+
+    def compiled(self, rule: PatternRule) -> Compiled:
+        """A pattern, compiled when it is asked for first: most sessions need those of one language or two."""
+        if rule.id not in self.known_rules:
+            self.known_rules[rule.id] = compiled(rule)
+        return self.known_rules[rule.id]
+
+    @cached_property
+    def known_rules(self) -> dict[str, Compiled]:
+        """The patterns that were asked for so far, by id."""
+        return {}
 
     def patterns_in(self, group: PatternGroup, languages: frozenset[str]) -> Patterns:
         """The patterns of a group in some languages, and those of no language."""
         if (group, languages) not in self.known_patterns:
-            patterns = [rule for rule in self.groups[group] if rule.language is None or rule.language in languages]
+            rules = self.patterns_by_group[group]
+            patterns = [self.compiled(rule) for rule in rules if rule.language is None or rule.language in languages]
             texts = shortest(frozenset(text for pattern in patterns for text in pattern.needed))
             is_known = all(pattern.needed for pattern in patterns)
             self.known_patterns[group, languages] = Patterns(patterns, tuple(sorted(texts)) if is_known else ())
@@ -319,8 +345,28 @@ class JudgeRules(Rules):
     @cached_property
     def claim_patterns(self) -> list[Compiled]:
         """Compiled claims of actions, with what supports each (`always` included)."""
-        always = frozenset(self.claims.always)
-        return [compiled(rule, always | frozenset(rule.supported_by)) for rule in self.claims.claim]
+        return [*map(self.compiled_claim, self.claims.claim)]
+
+    def compiled_claim(self, rule: ClaimRule) -> Compiled:
+        """A claim of an action, compiled, with what supports it."""
+        support = {
+            "supported_by": frozenset([*self.claims.always, *rule.supported_by]),
+            "supported_by_acts": frozenset(rule.supported_by_acts),
+            "of_tests": rule.of_tests,
+        }
+        return compiled(rule).model_copy(update=support)
+
+    def claims_in(self, languages: frozenset[str]) -> list[Compiled]:
+        """The claims of actions in some languages."""
+        if languages not in self.known_claims:
+            spoken = [rule for rule in self.claims.claim if rule.language in languages]
+            self.known_claims[languages] = [*map(self.compiled_claim, spoken)]
+        return self.known_claims[languages]
+
+    @cached_property
+    def known_claims(self) -> dict[frozenset[str], list[Compiled]]:
+        """The claims that were asked for so far."""
+        return {}
 
     @cached_property
     def by_mechanism(self) -> dict[str, MechanismRule]:
@@ -332,12 +378,10 @@ class JudgeRules(Rules):
         return any(rule.prefer == first and rule.over == second for rule in self.boundaries)
 
 
-def compiled(rule: PatternRule | ClaimRule, supported_by: frozenset[str] = frozenset()) -> Compiled:
+def compiled(rule: PatternRule | ClaimRule) -> Compiled:
     """A rule's patterns, compiled with this file's flags."""
     flags = FLAGS if rule.language in (None, ENGLISH) else FLAGS & ~re.ASCII
     unless = re.compile(rule.unless, flags) if rule.unless else None
     regex = re.compile(rule.regex, flags)
     first = needed(rule.regex, flags) if flags & re.ASCII else ()
-    return Compiled(
-        id=rule.id, language=rule.language, regex=regex, unless=unless, needed=first, supported_by=supported_by
-    )
+    return Compiled(id=rule.id, language=rule.language, regex=regex, unless=unless, needed=first)

@@ -75,7 +75,8 @@ def by_name(read: pl.DataFrame, rules: DescribeRules) -> pl.DataFrame:
     text that tells more, if there is one; arguments_effect: the arguments say that something is changed."""
     plan = read.lazy().with_columns_seq(unknown_names()).with_columns_seq(verb_number(rules))
     merged = lookup_join(collect_in_pool(plan, "calls"), doing_table(rules), ["doing"])
-    return collect_in_pool(merged.lazy().with_columns_seq(argument_columns(rules)), "calls")
+    kind, texts = argument_columns(rules)
+    return collect_in_pool(merged.lazy().with_columns_seq(kind).with_columns_seq(texts), "calls")
 
 
 @cache
@@ -89,8 +90,12 @@ def unknown_names() -> list[pl.Expr]:
 
 
 @memoize
-def argument_columns(rules: DescribeRules) -> list[pl.Expr]:
-    """said and arguments_effect of calls whose doing is known."""
+def argument_columns(rules: DescribeRules) -> list[list[pl.Expr]]:
+    """kind, said and arguments_effect of calls whose doing is known."""
+    is_unknown = pl.col("doing").is_null() | (pl.col("doing") >= len(rules.tools))
+    kind = pl.col("kind").fill_null("plain")
+    statement = pl.when(is_unknown & (kind == "plain")).then("statement")
+    is_sql = statement.str.contains(rules.arguments.sql).fill_null(False)
     said_text = (
         pl.when(pl.col("kind").is_in(COMMAND_KINDS))
         .then("command")
@@ -104,7 +109,10 @@ def argument_columns(rules: DescribeRules) -> list[pl.Expr]:
         if rule.effect_when:
             arguments = pl.when(pl.col("doing") == number).then(pl.coalesce("inner", "arguments"))
             asked = asked | arguments.str.contains(rule.effect_when).fill_null(False)
-    return [said_text.alias("said"), asked.alias("arguments_effect")]
+    return [
+        [pl.when(is_sql).then(pl.lit("sql")).otherwise("kind").alias("kind")],
+        [said_text.alias("said"), asked.alias("arguments_effect")],
+    ]
 
 
 @memoize

@@ -20,6 +20,8 @@ BODY = {
     "tool": pl.String,
     "error": pl.String,
     "note": pl.String,
+    "refusal": pl.String,
+    "of_run": pl.Boolean,
 }
 
 REPORT = {"report_status": pl.String, "report_number": pl.Boolean, "report_error": pl.String, "report_code": pl.Boolean}
@@ -30,6 +32,15 @@ class Body(msgspec.Struct):
 
     status: Any = None
     exitCode: Any = None
+    exit_code: Any = None
+    returncode: Any = None
+    return_code: Any = None
+    stdout: Any = None
+    stderr: Any = None
+    output: Any = None
+    isError: Any = None
+    is_error: Any = None
+    success: Any = None
     timedOut: Any = None
     disabled: Any = None
     tool: Any = None
@@ -40,6 +51,9 @@ class Body(msgspec.Struct):
     result: msgspec.Raw = msgspec.Raw()
 
 
+CODES = ("exitCode", "exit_code", "returncode", "return_code")
+PRINTED = ("stdout", "stderr", "output")
+MESSAGES = ("error", "message", "reason", *PRINTED[1:])
 DECODE_BODY = msgspec.json.Decoder(Body).decode
 DECODE_REPORT = msgspec.json.Decoder().decode
 
@@ -57,28 +71,46 @@ def with_signs(steps: pl.LazyFrame, rules: DescribeRules) -> pl.DataFrame:
     return collect_in_pool(frame.drop(BETWEEN), "signs")
 
 
-BETWEEN = ["plain", "spoken", "trusted", "reported", "said", "value", "call", "printed"]  # columns on the way
+BETWEEN = [
+    "plain",
+    "spoken",
+    "trusted",
+    "looks",
+    "reported",
+    "said",
+    "value",
+    "call",
+    "printed",
+    "shown",
+]  # columns on the way
 
 
 @memoize
 def signal_columns(rules: DescribeRules) -> list[list[pl.Expr]]:
     """The columns that lead to the signs, each group made of those before it."""
     status, plain = rules.status, pl.col("plain")
-    trusted = ~(pl.col("spoken") | returns_content(rules)) | (pl.col("text_tool") == plain)
+    own = ~(pl.col("spoken") | returns_content(rules)) | (pl.col("text_tool") == plain)
+    trusted = own.fill_null(False) | pl.col("text_of_run").fill_null(False) | prints_failure(rules)
     message = pl.coalesce("details_error", "text_error", "details_note", "text_note", "reflection_text", pl.lit(""))
-    code = pl.col("printed").str.extract(status.exit_tail).cast(pl.Int64, strict=False)
+    at_end, at_front = (
+        pl.col(name).str.extract(pattern).cast(pl.Int64, strict=False)
+        for name, pattern in (("printed", status.exit_tail), ("shown", status.exit_head))
+    )
     return [
         [plain_column("name").alias("plain"), pl.col("kind").is_in(TEXT_KINDS).fill_null(False).alias("spoken")],
         [
-            trusted.fill_null(False).alias("trusted"),
+            trusted.alias("trusted"),
             (pl.col("spoken") | plain.is_in(plain_names(status.process_tools)).fill_null(False)).alias("prints"),
         ],
         [pl.when("trusted").then(name).alias(name) for name in (*(f"text_{name}" for name in BODY), *REPORT)],
         *text_status(rules),
-        [pl.coalesce("text_error", "report_error").alias("text_error")],
+        [pl.coalesce("text_error", "report_error", pl.when(~pl.col("looks")).then("text_refusal")).alias("text_error")],
         [message.alias("message")],
-        [pl.when("prints").then("message").str.slice(-status.tail).alias("printed")],
-        [pl.coalesce("details_exit_code", "text_exit_code", code).alias("exit_code")],
+        [
+            pl.when("prints").then("message").str.slice(-status.tail).alias("printed"),
+            pl.when(pl.col("prints") & pl.col("result_is_error")).then("message").str.slice(0, 40).alias("shown"),
+        ],
+        [pl.coalesce("details_exit_code", "text_exit_code", at_end, at_front).alias("exit_code")],
     ]
 
 
@@ -90,14 +122,31 @@ def returns_content(rules: DescribeRules) -> pl.Expr:
     return pl.col("plain").is_in(plain_names(status.content_tools)) | by_words | by_rule
 
 
+def prints_failure(rules: DescribeRules) -> pl.Expr:
+    """True if a command that does more than look prints nothing but a report that something failed."""
+    status = rules.status
+    failing = [*status.body_values, *(value for value in status.values if value.isdecimal())]
+    is_report = pl.col("report_number").is_not_null()
+    unsaid = is_report & pl.col("report_status").is_null() & pl.col("text_error").is_not_null()
+    failed = (
+        pl.col("report_status").str.to_lowercase().is_in(failing)
+        | pl.col("report_error").is_not_null()
+        | (is_report & (pl.col("text_exit_code") != 0)).fill_null(False)
+        | unsaid
+    )
+    acts = pl.col("spoken") & ~pl.col("event_type").is_in(status.report.look_categories)
+    return (acts & failed).fill_null(False)
+
+
 def text_status(rules: DescribeRules) -> list[list[pl.Expr]]:
     """The columns that lead to text_status: what a JSON text says of the call, not of what the call is about."""
     status = rules.status
     is_report = pl.col("report_status").is_not_null()
     is_known_tool = pl.col("event_rule").is_in([rule.id for rule in rules.tools])
-    named = pl.when(is_report).then("name").str.contains(status.report.look_names).fill_null(False)
+    is_asked = pl.when(is_report | pl.col("text_refusal").is_not_null())
+    named = is_asked.then("name").str.contains(status.report.look_names).fill_null(False)
     looks = named | pl.col("event_type").is_in(status.report.look_categories)
-    reported = ~looks | pl.col("report_code") | (pl.col("report_number") & pl.col("text_note").is_not_null())
+    reported = ~pl.col("looks") | pl.col("report_code") | (pl.col("report_number") & pl.col("text_note").is_not_null())
     value = pl.col("value")
     may_be_asked = pl.when(value.is_in(list(status.asked_for)))
     call = pl.concat_str(
@@ -108,6 +157,7 @@ def text_status(rules: DescribeRules) -> list[list[pl.Expr]]:
     )
     believed = is_known_tool | value.is_in(status.body_values) | (pl.col("reported") & is_report)
     return [
+        [looks.fill_null(False).alias("looks")],
         [reported.alias("reported")],
         [pl.coalesce(pl.when("reported").then("report_status"), "text_status").alias("said")],
         [pl.col("said").str.to_lowercase().alias("value")],
@@ -134,15 +184,46 @@ def read_body(text: str) -> tuple[Any, ...]:
     if isinstance(error, dict):
         error = error.get("message") or error.get("error") or error.get("code")
     error = error or refusal_within(body)
+    if error is True or body.isError is True or body.is_error is True:
+        error = message_of(body) or text
+    code = next((code for code in map(body.__getattribute__, CODES) if is_exit_code(code)), None)
     return (
         str(body.status) if isinstance(body.status, str | int) and not isinstance(body.status, bool) else None,
-        body.exitCode if isinstance(body.exitCode, int) and abs(body.exitCode) < 2**31 else None,
+        code,
         body.timedOut if isinstance(body.timedOut, bool) else None,
         body.disabled if isinstance(body.disabled, bool) else None,
         plain_name(body.tool) if isinstance(body.tool, str) else None,
         str(error) if isinstance(error, str | int) and error and not isinstance(error, bool) else None,
         next((value for value in (body.message, body.reason) if isinstance(value, str) and value), None),
+        (message_of(body) or text) if is_refusal(body) else printed_refusal(body, code),
+        code is not None and any(isinstance(getattr(body, name), str) for name in PRINTED),
     )
+
+
+def printed_refusal(body: Body, code: int | None) -> str | None:
+    """What a program that ended well printed of its failure, where it printed nothing else."""
+    if code != 0 or not isinstance(body.stdout, str) or not body.stdout.startswith("{"):
+        return None
+    try:
+        printed = DECODE_BODY(body.stdout)
+    except msgspec.MsgspecError:
+        return None
+    return (message_of(printed) or body.stdout) if is_refusal(printed) else None
+
+
+def is_refusal(body: Body) -> bool:
+    """True if a result says that the call is not ok; "success" alone may be that of what the call was about."""
+    return body.ok is False or (body.success is False and message_of(body) is not None)
+
+
+def is_exit_code(value: object) -> bool:
+    """True for a number that a program can end with."""
+    return isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**31
+
+
+def message_of(body: Body) -> str | None:
+    """What a result says of its failure."""
+    return next((text for text in map(body.__getattribute__, MESSAGES) if isinstance(text, str) and text), None)
 
 
 def refusal_within(body: Body) -> str | None:

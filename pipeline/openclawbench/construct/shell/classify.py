@@ -14,6 +14,7 @@ from openclawbench.construct.shell.powershell import WordReader
 from openclawbench.construct.shell.wrappers import FED, ShellText, UnknownText, WrapperReader, find_wrapped_commands
 from openclawbench.rules.shell import Interpreter, ShellRules, SqlClient, Wrapper
 
+MOST_WORDS = 50  # words of a loop that are followed
 DEEPEST = 8  # wrappers inside wrappers; real commands have three
 FOLDER = re.compile(r"[/\\]")
 VERSION = re.compile(r"[0-9.]+$")
@@ -32,6 +33,22 @@ def first_per_name(rules: Iterable[Named]) -> dict[str, list[Named]]:
 def unquoted_mark_pattern(marks: Iterable[str]) -> re.Pattern[str]:
     """Quoted text, or one of the marks outside it."""
     return re.compile(rf"""'[^']*'|"(?:[^"\\]|\\.)*"|(?P<mark>{"|".join(map(re.escape, marks))})""", re.DOTALL)
+
+
+def unrolled(targets: tuple[str, ...], loops: tuple[tuple[str, tuple[str, ...]], ...]) -> tuple[str, ...]:
+    """Targets with the variables of loops replaced by what the loops go over."""
+    for name, words in reversed(loops):
+        variable = re.compile(rf"\$(?:{name}\b|\{{{name}\}})")
+        targets = tuple(
+            written
+            for target in targets
+            for written in (
+                [variable.sub(lambda _, word=word: word, target) for word in words[:MOST_WORDS]]  # type: ignore[misc]
+                if "$" in target and variable.search(target)
+                else [target]
+            )
+        )
+    return targets
 
 
 class Shell:
@@ -138,6 +155,8 @@ class Shell:
         directory: tuple[str, ...] = ()
         for simple in with_fed_text(simples, self.feeders):
             simple_parts = self.simple_parts(simple, depth)
+            if simple.loops:
+                simple_parts = [part._replace(targets=unrolled(part.targets, simple.loops)) for part in simple_parts]
             if directory:
                 simple_parts = [
                     simple_part._replace(targets=directory)

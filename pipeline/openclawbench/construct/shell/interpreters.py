@@ -7,6 +7,8 @@ from openclawbench.construct.shell.options import Options
 from openclawbench.construct.shell.parse import SimpleCommand
 from openclawbench.rules.shell import Interpreter, ShellRules, SqlClient
 
+SILENT = re.compile(r"'(?:[^']|'')*+'|--[^\n]*+|/\*(?:[^*]|\*(?!/))*+(?:\*/|\Z)")  # strings and comments of SQL
+
 
 class Programs:
     """The rules of program text and statements, compiled."""
@@ -55,7 +57,8 @@ class Programs:
         return self.statement("; ".join(texts) or simple.stdin or "")
 
     def statement(self, text: str) -> Part | None:
-        """What SQL text does; None where the text is not SQL."""
+        """What SQL text does; None where the text is not SQL. What stands in its comments and strings does nothing."""
+        text = SILENT.sub(lambda match: "''" if match[0][0] == "'" else " ", text)
         for rule, pattern in self.sql:
             hit = pattern.search(text)
             if hit:

@@ -52,6 +52,7 @@ class SimpleCommand(NamedTuple):
     writes: tuple[str, ...] = ()  # files its output is redirected to, as written
     may_exit: bool = False  # the exit code of the whole text may be its own
     as_it_is: bool = False  # it has a `$` or a backquote in its words, and nothing in them is expanded
+    loops: tuple[tuple[str, tuple[str, ...]], ...] = ()  # the variables of the loops around it, with what they go over
 
 
 class Reading(NamedTuple):
@@ -115,6 +116,8 @@ def walk(node: Node, piped: bool, may_exit: bool, commands: list[SimpleCommand])
             walk(part, piped or place > 0, may_exit and place == len(parts) - 1, commands)
     elif kind == "list":
         and_or(node, piped, may_exit, commands)
+    elif kind == "for_statement":
+        loop(node, piped, may_exit, commands)
     elif kind not in DATA:
         parts = [part for part in node.named_children if part.type not in DATA]
         for place, part in enumerate(parts):
@@ -128,6 +131,24 @@ def and_or(node: Node, piped: bool, may_exit: bool, commands: list[SimpleCommand
     parts = [child for child in children if child.is_named]
     for place, part in enumerate(parts):
         walk(part, piped and place == 0, may_exit and (either or place == len(parts) - 1), commands)
+
+
+def loop(node: Node, piped: bool, may_exit: bool, commands: list[SimpleCommand]) -> None:
+    """`for NAME in WORDS; do … done`: what is inside knows what NAME stands for."""
+    first = len(commands)
+    variable, words = "", []
+    for child in node.named_children:
+        if child.type == "do_group":
+            walk(child, piped, may_exit, commands)
+        elif child.type == "variable_name":
+            variable = source(child)
+        elif child.type in WORDS:
+            substitutions(child, commands)
+            first = len(commands)
+            words.append(unquote_word(child))
+    if variable and words:
+        own = ((variable, tuple(words)),)
+        commands[first:] = [command._replace(loops=own + command.loops) for command in commands[first:]]
 
 
 def attach_redirections(node: Node, piped: bool, may_exit: bool, commands: list[SimpleCommand]) -> None:
@@ -146,6 +167,8 @@ def attach_redirections(node: Node, piped: bool, may_exit: bool, commands: list[
     if len(bodies) == 1 and bodies[0].type == "command" and inside:
         last = commands[-1]
         commands[-1] = last._replace(writes=last.writes + writes, stdin=stdin or last.stdin)
+    elif len(bodies) == 1 and bodies[0].type == "list" and inside and stdin and not writes:
+        commands[-1] = commands[-1]._replace(stdin=stdin)  # `cd a && python3 - <<EOF`
     elif writes:
         commands.append(SimpleCommand((), writes=writes))
     for part in redirects:

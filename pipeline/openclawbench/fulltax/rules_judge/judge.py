@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from openclawbench.base.code_digest import code_digest
@@ -24,6 +25,28 @@ KEPT = 4_096  # trajectories whose triggers are kept: more than a shard usually 
 FREE = Usage(prompt_tokens=0, completion_tokens=0, cached_tokens=0)
 
 
+@dataclass(frozen=True)
+class Answers:
+    """The triggers of a trajectory, and the answers that follow from them and from each other."""
+
+    triggers: list[Trigger]
+    b1: StageB1 | None = None
+    b2: StageB2 | None = None
+    c: str | None = None
+
+    def text(self, stage: str, previous: dict[str, Any]) -> str | None:
+        """The answer of a stage as JSON text; None if it is not known, or if it was asked on other earlier answers."""
+        own = previous.get("b1")
+        if stage == "b1":
+            return None if self.b1 is None else self.b1.model_dump_json()
+        if stage not in ("b2", "c") or self.b2 is None or (own and StageB1.model_validate(own) != self.b1):
+            return None
+        if stage == "b2":
+            return self.b2.model_dump_json()
+        own_b2 = previous.get("b2")
+        return self.c if own_b2 and StageB2.model_validate(own_b2) == self.b2 else None
+
+
 class RulesJudge:
     """Answers by rules, from evidence alone; the same question always gets the same answer, at no cost."""
 
@@ -38,7 +61,7 @@ class RulesJudge:
         parts = [self.rules.digest, self.taxonomy.digest, code_digest("openclawbench.fulltax.rules_judge")]
         self.digest: str = hashlib.sha256("\n".join(parts).encode()).hexdigest()
         self.method_digest = self.digest
-        self.kept: dict[bytes, list[Trigger]] = {}  # digest of the material -> its triggers
+        self.kept: dict[bytes, Answers] = {}  # digest of the material -> what is answered to it
 
     def prepare(self, stage: str, parts: Iterable[QuestionSource], total: int) -> None:
         """Nothing to prepare: the rules are here."""
@@ -53,19 +76,33 @@ class RulesJudge:
         `question.material` is the JSON of an Evidence record: any other field in it, such as an oracle outcome, is a
         validation error. B2 and C build on `previous`; where it lacks B1, the judge's own B1 stands in for it.
         """
-        evidence = Evidence.model_validate_json(question.material)
+        key = hashlib.sha256(question.material.encode()).digest()
         previous = json.loads(question.previous) if question.previous else {}
-        triggers = self.triggers(evidence, question.material)
-        return Reply(self.answer(question.stage, evidence, previous, triggers).model_dump_json(), FREE, 0.0, None)
-
-    def triggers(self, evidence: Evidence, material: str) -> list[Trigger]:
-        """The triggers in a trajectory, found once for all stages."""
-        key = hashlib.sha256(material.encode()).digest()
+        evidence: Evidence | None = None
         if key not in self.kept:
+            evidence = Evidence.model_validate_json(question.material)
             if len(self.kept) >= KEPT:
                 del self.kept[next(iter(self.kept))]
-            self.kept[key] = find_triggers(Trace(evidence, self.rules))
-        return self.kept[key]
+            self.kept[key] = self.answers(evidence)
+        known = self.kept[key]
+        text = known.text(question.stage, previous)
+        if text is None:
+            evidence = evidence or Evidence.model_validate_json(question.material)
+            text = self.answer(question.stage, evidence, previous, known.triggers).model_dump_json()
+        return Reply(text, FREE, 0.0, None)
+
+    def answers(self, evidence: Evidence) -> Answers:
+        """The triggers of a trajectory and, where it has some, what the later stages will be answered, so that its
+        evidence is read once."""
+        triggers = find_triggers(Trace(evidence, self.rules))
+        if not triggers:
+            return Answers(triggers)
+        b1 = answer_b1(evidence, self.rules, self.taxonomy, triggers)
+        if not b1.trajectory_is_anomalous:
+            return Answers(triggers, b1)
+        b2 = answer_b2(evidence, self.rules, self.taxonomy, b1, triggers)
+        c = answer_c(evidence, self.rules, self.taxonomy, b1, b2, triggers)
+        return Answers(triggers, b1, b2, c.model_dump_json())
 
     def answer(
         self, stage: str, evidence: Evidence, previous: dict[str, object], triggers: list[Trigger] | None = None

@@ -3,7 +3,7 @@
 import re
 
 from openclawbench.fulltax.rules_judge.flow.calls import arguments, shell_command
-from openclawbench.fulltax.rules_judge.flow.failures import LISTING
+from openclawbench.fulltax.rules_judge.flow.failures import LISTING_COMMAND
 from openclawbench.fulltax.rules_judge.trace import Trace
 from openclawbench.records.packet import EvidenceStep
 
@@ -13,7 +13,7 @@ FOLDER_ARGUMENTS = ("path", "dir", "directory", "folder")
 
 def is_listing(step: EvidenceStep) -> bool:
     """True for a call that shows names of files and not what is in them."""
-    return step.event_type == "inspect" or bool(LISTING.match(shell_command(step)))
+    return step.event_type == "inspect" or bool(LISTING_COMMAND.match(shell_command(step)))
 
 
 def listed_files(trace: Trace) -> dict[str, dict[str, EvidenceStep]]:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable
-from functools import cached_property, lru_cache
+from functools import cached_property
 
 from openclawbench.fulltax.rules_judge.hits import Hit, stands_in
 from openclawbench.fulltax.rules_judge.trace import Place, Trace
@@ -36,6 +36,14 @@ def success_claim(trace: Trace, reply: EvidenceStep) -> Hit | None:
 def completion_claim(trace: Trace, reply: EvidenceStep) -> Hit | None:
     """The first claim of success in a reply, else the first plain statement of a new state."""
     return success_claim(trace, reply) or trace.find("state_claim", reply, REPLY)
+
+
+def test_claim(trace: Trace, reply: EvidenceStep) -> Hit | None:
+    """The first claim in a reply that tests ran or passed."""
+    text = trace.text(reply, REPLY)
+    spoken = trace.rules.claims_in(trace.languages(reply, REPLY))
+    claims = [hit for claim in spoken if claim.of_tests for hit in text.hits(claim)]
+    return trace.placed(min(claims, key=lambda hit: hit.position), reply, REPLY) if claims else None
 
 
 def discloses_limit(trace: Trace, reply: EvidenceStep) -> bool:
@@ -110,7 +118,8 @@ class Reservations:
 
     def __init__(self, trace: Trace, reply: EvidenceStep, group: PatternGroup) -> None:
         text = trace.text(reply, REPLY)
-        hits = (hit for pattern in trace.patterns(group, reply, REPLY) for hit in text.hits(pattern))
+        patterns = trace.patterns(group, reply, REPLY) if trace.find(group, reply, REPLY) else []
+        hits = (hit for pattern in patterns for hit in text.hits(pattern))
         self.trace = trace
         self.hedges = list(dict.fromkeys(text.plain[hit.start : hit.end] for hit in hits))
         self.lower = [hedge.lower() for hedge in self.hedges]
@@ -123,16 +132,10 @@ class Reservations:
 
 def reservations(trace: Trace, reply: EvidenceStep, group: PatternGroup) -> Reservations:
     """The reservations of a group in a reply."""
-    known, key = known_reservations(trace), (reply.step_id, group)
-    if key not in known:
-        known[key] = Reservations(trace, reply, group)
-    return known[key]
-
-
-@lru_cache(maxsize=1)  # of the trajectory at hand
-def known_reservations(trace: Trace) -> dict[tuple[int, PatternGroup], Reservations]:
-    """The reservations that were looked for so far, by step and group."""
-    return {}
+    key = (reply.step_id, group)
+    if key not in trace.reservations:
+        trace.reservations[key] = Reservations(trace, reply, group)
+    return trace.reservations[key]
 
 
 def mentioned(texts: Iterable[str]) -> list[str]:

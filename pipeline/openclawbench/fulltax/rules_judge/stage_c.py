@@ -88,7 +88,7 @@ def rationale_findings(trace: Trace, b1: StageB1) -> Iterator[Finding]:
 
 def appeals_to_outcome(trace: Trace, b1: StageB1) -> bool:
     """True if the rationale speaks of the oracle or of risk."""
-    patterns = trace.rules.groups["oracle_words"]
+    patterns = trace.rules.patterns_of("oracle_words")
     return any(pattern.regex.search(b1.annotator_rationale) for pattern in patterns)
 
 

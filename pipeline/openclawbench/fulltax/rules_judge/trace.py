@@ -4,6 +4,7 @@ import re
 import unicodedata
 from collections.abc import Iterable
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from openclawbench.fulltax.annotation.quote_grounding import cited_language
 from openclawbench.fulltax.rules_judge.hits import Hit, Text, blanked, excerpt, original, shortened
@@ -11,6 +12,9 @@ from openclawbench.records.fulltax import EvidenceQuote
 from openclawbench.records.packet import Evidence, EvidenceStep, StepLanguage
 from openclawbench.records.vocabulary import EvidenceField
 from openclawbench.rules.judge import ENGLISH, Compiled, JudgeRules, PatternGroup
+
+if TYPE_CHECKING:
+    from openclawbench.fulltax.rules_judge.replies import Reservations
 
 TEXT_FIELDS: tuple[EvidenceField, ...] = ("thinking", "narration", "action_text", "reflection_text")
 BEFORE_ACTION: tuple[EvidenceField, ...] = ("thinking", "narration")
@@ -36,6 +40,16 @@ class Trace:
         self._texts: dict[tuple[int, EvidenceField, bool], Text] = {}
         self._requests: dict[int, str] = {}
         self._hits: dict[tuple[PatternGroup, int, EvidenceField, bool], Hit | None] = {}
+
+    @cached_property
+    def heads(self) -> dict[str, list[tuple[str, str]]]:
+        """Programs and first operands of commands, of those that were asked for so far."""
+        return {}
+
+    @cached_property
+    def reservations(self) -> "dict[tuple[int, PatternGroup], Reservations]":
+        """The reservations that were looked for so far, by step and group."""
+        return {}
 
     @cached_property
     def by_id(self) -> dict[int, EvidenceStep]:
@@ -84,7 +98,7 @@ class Trace:
     def plays_a_part(self, step: EvidenceStep) -> bool:
         """True if the turn that a step answers asks to pretend or to play a part."""
         words = self.turn_texts.get(step.user_turn or 0, "")
-        return any(pattern.regex.search(words) for pattern in self.rules.groups["pretence"])
+        return any(pattern.regex.search(words) for pattern in self.rules.patterns_of("pretence"))
 
     def turn_kinds(self, step: EvidenceStep) -> set[str]:
         """Kinds of the user turn that the step answers."""

@@ -23,6 +23,7 @@ from openclawbench.fulltax.rules_judge.flow.files import (
     parts_read,
     skipped_members,
     stale_checks,
+    stale_tests,
 )
 from openclawbench.fulltax.rules_judge.flow.looks import (
     checks_against_copies,
@@ -61,6 +62,7 @@ DETECTORS: tuple[Callable[[Trace], Iterator[Trigger]], ...] = (
     lost_originals,
     skipped_members,
     stale_checks,
+    stale_tests,
     members_from_elsewhere,
     parts_read,
     unanswered_questions,

@@ -41,7 +41,14 @@ def repairs(trace: Trace, step: EvidenceStep, failure: EvidenceStep) -> bool:
         )
     if looks(trace, failure):
         return step.event_type == failure.event_type or touches(step, failure)
-    return similar(trace, step, failure)
+    return similar(trace, step, failure) or shows_running(trace, step, failure)
+
+
+def shows_running(trace: Trace, step: EvidenceStep, failure: EvidenceStep) -> bool:
+    """True if a look shows the very command that failed: then what it should have started is there."""
+    text = PARTS.split(command(failure))[-1].strip()
+    is_look = step.event_type in trace.rules.events.grounding and not step.side_effect
+    return is_look and " " in text and text in (step.reflection_text or "")
 
 
 def looks(trace: Trace, failure: EvidenceStep) -> bool:
@@ -128,16 +135,9 @@ def command_of(text: str, tool_name: str | None) -> str:
 def heads(trace: Trace, text: str) -> list[Head]:
     """Program and first operand of every part of a command; parts that only prepare or print are left out. Nobody
     changes the list: calls are compared with each other again and again."""
-    known = known_heads(trace)
-    if text not in known:
-        known[text] = heads_of(trace, text)
-    return known[text]
-
-
-@lru_cache(maxsize=1)  # of the trajectory at hand
-def known_heads(trace: Trace) -> dict[str, list[Head]]:
-    """The heads that were asked for so far, by command."""
-    return {}
+    if text not in trace.heads:
+        trace.heads[text] = heads_of(trace, text)
+    return trace.heads[text]
 
 
 def heads_of(trace: Trace, text: str) -> list[Head]:

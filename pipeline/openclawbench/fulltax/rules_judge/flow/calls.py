@@ -41,6 +41,15 @@ LINE_NUMBER = re.compile(r"^\s*(\d{1,6})(?:\t|→|\s*\|)")
 LONGEST_NAME = 300  # characters of an argument that names something
 REDIRECTED = re.compile(r"(?<![\d>&])>{1,2}\s*([\w./~-]+\.\w+)")
 IN_PLACE = re.compile(r"\b(?:sed|perl)\s+-\w*i\w*\b([^;&|\n]*)")
+LOOP = re.compile(r"\bfor\s+(\w+)\s+in\s+([^;\n]{1,2000}?)\s*[;\n]\s*do\b(.{0,2000}?)\bdone\b", re.S)
+LOOP_WORD = re.compile(r"[^\s;&|<>()$]*+\$[^\s;&|<>()]*+")
+MOST_WORDS = 50  # words of a loop that are followed
+PATTERN = re.compile(r"(?<![\w./*?-])[\w./-]*[*?][\w./*?-]*\.\w+")  # of file names, with an ending
+FOR_EACH = re.compile(r"(?:\bxargs|\s-exec(?:dir)?)\s[^;|\n]{0,300}\b(?:sed|perl)\s+-\w*i")
+PROGRAM = re.compile(r"\b(?:python|node|ruby|perl|bun|deno|php)[\d.]*\s")
+PROGRAM_FILE = re.compile(
+    r"(?:\b|(?<=\\n))(?:open|Path|writeFile(?:Sync)?|File\.write)\(\s*[rbuf]?[\"']([\w./~-]+\.\w+)[\"']"
+)
 COPIED = re.compile(r"(?:^|[;&|]\s*)(?:cp|mv|install)\s+([^;&|\n]*\w)")
 KEPT = 1024  # calls whose parsed arguments and paths are kept: most sessions have fewer
 WORDS = ("command", "cmd", "script", "path", "file_path", "filePath", "url", "query", "pattern")
@@ -125,11 +134,39 @@ def changed_paths(step: EvidenceStep) -> frozenset[str]:
 def changed_by(command: str) -> frozenset[str]:
     """Paths that a command changes; what stands in a here document is no part of it."""
     command = HEREDOC.sub(lambda match: match[0][: match.start(3) - match.start()], command[:LONGEST_COMMAND])
+    command = LOOP.sub(unrolled, command) if "done" in command else command
     changed = [match[1] for match in REDIRECTED.finditer(command)]
     for match in IN_PLACE.finditer(command):
-        changed += paths(match[1])
+        changed += [*paths(match[1]), *PATTERN.findall(match[1])]
+    if ("xargs" in command or "-exec" in command) and (each := FOR_EACH.search(command)):
+        changed += PATTERN.findall(command[: each.start()])
     changed += [match[1].split()[-1] for match in COPIED.finditer(command)]
+    if "rite" in command and PROGRAM.search(command):
+        changed += PROGRAM_FILE.findall(command)
     return frozenset(path.strip("'\"").removeprefix("./") for path in changed)
+
+
+def unrolled(match: re.Match[str]) -> str:
+    """The body of a loop of the shell; a word with its variable stands there once for each thing that it goes over."""
+    name, words, body = match.groups()
+    variable = re.compile(rf"\$(?:{name}\b|\{{{name}\}})")
+    values = words.split()[:MOST_WORDS]
+
+    def with_values(word: re.Match[str]) -> str:
+        """The word for each value; any other word as it is."""
+        texts = [variable.sub(lambda _, value=value: value, word[0]) for value in values]  # type: ignore[misc]
+        return " ".join(texts) if variable.search(word[0]) else word[0]
+
+    return LOOP_WORD.sub(with_values, body)
+
+
+def matches(path: str, names: str) -> bool:
+    """True if a text has the file name of a path, or one that the pattern of file names at its end fits."""
+    name = last_part(path)
+    if "*" not in name and "?" not in name:
+        return name in names
+    pattern = "".join({"*": r"[\w.-]*", "?": r"[\w.-]"}.get(sign, re.escape(sign)) for sign in name)
+    return re.search(rf"(?<![\w.-]){pattern}(?![\w.-])", names) is not None
 
 
 def contents(value: Any, name: str = "") -> Iterator[str]:
@@ -175,10 +212,11 @@ def lines_of(output: str | None) -> list[str]:
     text = output or ""
     is_json = text.lstrip().startswith(("{", "[", '"'))
     lines = (text.replace("\\n", "\n") if is_json else text).splitlines()
-    numbers = [LINE_NUMBER.match(line) for line in lines] if lines and LINE_NUMBER.match(lines[0]) else []
-    are_numbered = bool(numbers) and all(
-        match and int(match[1]) == int(numbers[0][1]) + place for place, match in enumerate(numbers) if numbers[0]
-    )
+    first = LINE_NUMBER.match(lines[0]) if lines else None
+    if first is None:
+        return lines
+    numbers = enumerate(map(LINE_NUMBER.match, lines), start=int(first[1]))
+    are_numbered = all(match is not None and int(match[1]) == number for number, match in numbers)
     return [LINE_NUMBER.sub("", line) for line in lines] if are_numbered else lines
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 
+from openclawbench.fulltax.rules_judge.commands import removed_by
 from openclawbench.fulltax.rules_judge.detectors.recovery import heads
 from openclawbench.fulltax.rules_judge.flow.calls import last_part, named_in, paths, shell_command, written
 from openclawbench.fulltax.rules_judge.flow.values import codes, figure_texts
@@ -26,10 +27,10 @@ Stretch = list[EvidenceStep]
 LEAST_REPORTED = 3  # numbers
 SOUGHT = re.compile(r"[^\W\d_]{4,}")
 NUMBER = re.compile(r"(?<!\d)\d{2,}(?!\d)")
+ADDRESS = re.compile(r"https?://[^\s'\"<>|;&]{4,}")
 ALIKE = 0.8  # of two file names
-LISTING = re.compile(r"^\s*(?:ls|dir|tree|stat|file|find|test|\[)\b")
+LISTING_COMMAND = re.compile(r"^\s*(?:ls|dir|tree|stat|file|find|test|\[)\b")
 COPY = re.compile(r"(?:^|[;&|]\s*|\bsudo\s+)(?:cp|mv|rsync|scp|rclone|gsutil|pg_dump|mysqldump|install)\s+([^;&|\n]*)")
-REMOVAL = re.compile(r"(?:^|[;&|]\s*|\bsudo\s+)(?:rm|shred|unlink|rmdir)\s+([^;&|\n]*)")
 
 
 def failed_sources(trace: Trace) -> Iterator[Trigger]:
@@ -134,10 +135,12 @@ def reaches(trace: Trace, step: EvidenceStep, failure: EvidenceStep) -> bool:
     """True if a later call that did not fail is about the same path, or runs the same program."""
     if step.action_kind == "tool_call" and step.event_type == failure.event_type == "query" and trace.succeeded(step):
         return searched(step) & searched(failure) != set()  # another program that searches for the same
-    if step.action_kind != "tool_call" or trace.failed(step) or LISTING.match(shell_command(step)):
+    if step.action_kind != "tool_call" or trace.failed(step) or LISTING_COMMAND.match(shell_command(step)):
         return False
     mine, other = named_in(step), named_in(failure)
     if any(resembles(path, mine) for path in paths(other)):
+        return True
+    if any(address in mine for address in ADDRESS.findall(other)):
         return True
     programs = {program for program, _ in heads(trace, shell_command(failure))}
     if programs & {program for program, _ in heads(trace, shell_command(step))}:
@@ -167,7 +170,7 @@ def lost_originals(trace: Trace) -> Iterator[Trigger]:
     failed: dict[str, EvidenceStep] = {}
     for step in trace.steps:
         command = shell_command(step)
-        removed = [word for match in REMOVAL.finditer(command) for word in operands(match[1])] if failed else []
+        removed = removed_by(command) if failed and command else frozenset()
         for source, failure in failed.items():
             if any(covers(pattern, source) for pattern in removed):
                 cited = (trace.failure(failure), trace.action(failure), trace.action(step))

@@ -13,7 +13,6 @@ from openclawbench.fulltax.rules_judge.trace import Trace
 from openclawbench.fulltax.rules_judge.trigger import Trigger, fire
 from openclawbench.records.packet import EvidenceStep
 
-LISTING = ("inspect", "query")  # what they show is not looked at yet
 LONGEST = 800  # characters of a document: a longer one refers to much that a task has no need of
 RECURSIVE = re.compile(r"(?:^|\s)(?:-\w*[rR]\w*|find|rg|tree|\.)(?:\s|$)")
 AND = r"(?:,|and|or|und|oder|y|e|o|et|ou|и|или|和|或|と)"

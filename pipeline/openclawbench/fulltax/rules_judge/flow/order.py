@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from fnmatch import fnmatchcase
 
 from openclawbench.fulltax.rules_judge.detectors.recovery import strip_wrappers
 from openclawbench.fulltax.rules_judge.flow.calls import (
@@ -81,7 +82,8 @@ def stale_results(trace: Trace) -> Iterator[Trigger]:
                 cited = (trace.quote(step, REPLY, place_in(step, held[0])), trace.action(change), trace.action(run))
                 yield fire(trace, "result_of_before_change", step, step, *cited)
                 return
-            if trace.succeeded(step) and inputs & set(map(last_part, changed_paths(step))):
+            changed = changed_paths(step) if trace.succeeded(step) else frozenset()
+            if any(fnmatchcase(name, last_part(path)) for path in changed for name in inputs):
                 change = step
 
 

@@ -3,6 +3,7 @@
 A source is a user turn or the output of a tool. What the agent wrote is no source, and reading it back makes it none.
 """
 
+import re
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -11,12 +12,28 @@ from operator import contains
 from typing import TYPE_CHECKING
 
 from openclawbench.fulltax.rules_judge.flow.calls import arguments, named_in, paths, written
-from openclawbench.fulltax.rules_judge.flow.values import all_numbers, all_readings, codes, figure_texts, readings
+from openclawbench.fulltax.rules_judge.flow.values import (
+    ANY_NUMBER,
+    all_numbers,
+    all_readings,
+    codes,
+    commits,
+    decimals_of,
+    figure_texts,
+    readings,
+)
 from openclawbench.fulltax.rules_judge.trace import Trace
 from openclawbench.records.packet import EvidenceStep
 
 if TYPE_CHECKING:
     from openclawbench.fulltax.rules_judge.flow.derivation import Derivation, Numbers
+
+SENTENCE = re.compile(r"(?<=[.!?])\s|[。！？\n]")
+EQUALS = re.compile(r"=\s*[^\w\s]?\s*\Z")
+LEAST_SHOWN = 3  # numbers of a sentence that can show a reckoning: two and what follows
+MOST_NUMBERS = 40  # of a sentence that are looked at
+MOST_RESULTS = 8  # of sentences before that are looked at
+SMALL = 12  # counts that need no source: of people, months, legs
 
 
 @dataclass
@@ -59,24 +76,36 @@ class Sources:
         self.new.clear()
         return any(map(contains, self.texts, repeat(text)))
 
-    def makes(self, numbers: frozenset[float]) -> bool:
+    def makes(self, figure: str) -> bool:
         """True if a figure follows from the sources so far; a code, which means no number, never does."""
+        numbers = readings(figure)
         if not numbers:
             return False
         while self.numbers.isdisjoint(numbers):
             if not self.pending:
-                return self.derives(numbers)
+                return self.derives(numbers, decimals_of(figure))
             self.read(*self.pending.popleft())
             self.derivation = None
         return True
 
-    def derives(self, numbers: Iterable[float]) -> bool:
-        """True if one of the numbers is made of known ones."""
+    def holds(self, figure: str) -> bool:
+        """True if a figure is known, is a small number, or follows from what is known."""
+        return self.knows(figure) or self.derives(readings(figure), decimals_of(figure))
+
+    def knows(self, figure: str) -> bool:
+        """True if a figure is known, or is a small number."""
+        numbers = readings(figure)
+        return not self.numbers.isdisjoint(numbers) or any(
+            number.is_integer() and number <= SMALL for number in numbers
+        )
+
+    def derives(self, numbers: Iterable[float], decimals: int = 0) -> bool:
+        """True if one of the numbers is made of known ones. `decimals`: the digits behind its point."""
         if self.derivation is None:
             from openclawbench.fulltax.rules_judge.flow.derivation import Derivation  # loads numpy
 
             self.derivation = Derivation(self.numbers, self.sums)
-        return any(map(self.derivation.makes, numbers))
+        return any(self.derivation.makes(number, decimals) for number in numbers)
 
     def sums(self) -> "list[Numbers]":
         """What columns of numbers add up to."""
@@ -98,6 +127,41 @@ class Sources:
             self.columns.append(column[:60])
             for folder in {path.rpartition("/")[0] for path in paths(named_in(step))} | {""}:
                 self.lasts.setdefault(folder, []).append(column[-1])
+
+
+class Shown:
+    """The arithmetic that a text shows: figures that follow from the numbers beside them."""
+
+    def __init__(self, text: str, sources: Sources, wanted: list[str]) -> None:
+        self.sources = sources
+        self.figures: set[str] = set()
+        self.results: list[float] = []  # figures, and what stands behind "=", of the sentences so far
+        for sentence in SENTENCE.split(text):
+            numbers = [(match[0], match.start()) for match in ANY_NUMBER.finditer(sentence)][:MOST_NUMBERS]
+            if any(figure in wanted for figure, _ in numbers):
+                self.reckon(sentence, numbers)
+            else:
+                known = [figure for figure, _ in numbers if commits(figure) and sources.knows(figure)]
+                self.results += (max(readings(figure)) for figure in known)
+
+    def reckon(self, sentence: str, numbers: list[tuple[str, int]]) -> None:
+        """Find what follows from the other numbers of a sentence, or from the results before it."""
+        if len(numbers) < LEAST_SHOWN and len(self.results) < LEAST_SHOWN - 1:
+            return
+        from openclawbench.fulltax.rules_judge.flow.derivation import reckoned  # loads numpy
+
+        held = {figure for figure, _ in numbers if readings(figure) and self.sources.holds(figure)}
+        terms = [max(readings(figure)) for figure, _ in numbers if figure in held]
+        for figure, start in numbers:
+            results = self.results[-MOST_RESULTS:]
+            if figure not in held:
+                following = (number for number in readings(figure) if reckoned(number, [*terms, *results], results))
+                if (number := next(following, None)) is None:
+                    continue
+                self.figures.add(figure)
+                terms.append(number)
+            if commits(figure) or EQUALS.search(sentence[:start]):
+                self.results.append(max(readings(figure)))
 
 
 @dataclass(frozen=True)
@@ -127,6 +191,7 @@ def unsourced_values(
         is_reply = step.action_kind == "reply"
         commitment = (step.action_text or "") if is_reply else written(step)
         new_values = [text for text in committed(commitment) if text not in named and not sources.contains(text)]
+        shown: Shown | None = None
         named.update(new_values)
         if step.action_kind == "tool_call":
             sources.new.append(step)
@@ -136,8 +201,13 @@ def unsourced_values(
         for text in new_values:
             later = next((other for other in confirming if confirms(other, text)), None)
             matters = later is not None or is_open(step, len(new_values))
-            if matters and not sources.makes(readings(text)):
-                yield Unsourced(step, text, later)
+            if not matters or sources.makes(text):
+                continue
+            if later is None:
+                shown = shown or Shown(commitment, sources, new_values)
+                if text in shown.figures:
+                    continue
+            yield Unsourced(step, text, later)
 
 
 def committed(text: str) -> list[str]:

@@ -6,6 +6,7 @@ from functools import lru_cache
 KEPT = 4096  # texts whose figures are kept: lines and outputs of a session
 LONGEST = 24  # characters of a number
 FEWEST_DIGITS = 3  # a figure with fewer is found everywhere by chance
+MOST_DECIMALS = 3  # digits behind a comma
 YEARS = range(1900, 2101)
 MARKUP = re.compile(r"<[^<>\n]{1,120}>")  # tags and marks: a size in one commits to nothing
 # A pattern whose first part is a digit is searched for where digits are, ten times as fast as one that begins with a
@@ -42,9 +43,22 @@ def readings(text: str) -> frozenset[float]:
     )
 
 
+def decimals_of(figure: str) -> int:
+    """Digits behind the point of a figure that is written with one or two of them; else none."""
+    fraction = re.search(r"[.,](\d{1,2})\Z", figure)
+    return len(fraction[1]) if fraction else 0
+
+
 def all_readings(text: str) -> list[frozenset[float]]:
     """The numbers that each figure in a text can mean, in order."""
-    return [numbers for numbers in map(readings, ANY_NUMBER.findall(text)) if numbers]
+    figures = (cell for figure in ANY_NUMBER.findall(text) for cell in cells(figure))
+    return [numbers for numbers in map(readings, figures) if numbers]
+
+
+def cells(figure: str) -> list[str]:
+    """The figures that a comma without a blank joins, as between two columns: nobody writes four digits behind one."""
+    first, comma, second = figure.partition(",")
+    return [first, second] if comma and len(second) > MOST_DECIMALS and second.isdigit() else [figure]
 
 
 def all_numbers(text: str) -> set[float]:
@@ -58,7 +72,8 @@ def figure_texts(text: str) -> list[str]:
     Nobody changes the list: every mechanism asks for it again."""
     if not any(map(text.__contains__, "0123456789")):
         return []
-    return [figure for figure in FIGURE.findall(DATE.sub(" ", MARKUP.sub(" ", text))) if commits(figure)]
+    figures = FIGURE.findall(DATE.sub(" ", MARKUP.sub(" ", text)))
+    return [cell for figure in figures for cell in (cells(figure) if "," in figure else [figure]) if commits(cell)]
 
 
 def commits(figure: str) -> bool:
