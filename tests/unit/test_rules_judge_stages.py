@@ -123,13 +123,13 @@ CASES = {name: case[0] for name, case in ANOMALOUS.items()} | NORMAL
 @pytest.mark.parametrize("name", CASES)
 def test_answers_that_are_kept_are_those_that_are_made_anew(name: str) -> None:
     """The first question of a trajectory prepares the answers to the later ones."""
-    given = CASES[name]
+    case_evidence = CASES[name]
     judge = RulesJudge(RULES, TAXONOMY)
-    previous = ask_all(given, judge)
+    previous = ask_all(case_evidence, judge)
     for stage in ("b1", "b2", "c"):
-        assert previous[stage] == json.loads(judge.answer(stage, given, previous).model_dump_json())
+        assert previous[stage] == json.loads(judge.answer(stage, case_evidence, previous).model_dump_json())
     changed = previous | {"b1": previous["b1"] | {"annotator_rationale": "Another one."}}
     for stage in ("b2", "c"):
-        question = Question(stage, given.model_dump_json(), json.dumps(changed), f"stage_{stage}", "v1", "")
-        anew = judge.answer(stage, given, changed).model_dump_json()
+        question = Question(stage, case_evidence.model_dump_json(), json.dumps(changed), f"stage_{stage}", "v1", "")
+        anew = judge.answer(stage, case_evidence, changed).model_dump_json()
         assert judge.ask(question).text == anew
