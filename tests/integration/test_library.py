@@ -1,6 +1,7 @@
 """docs/library.md is true: its examples run one after another, and what they show is what the command line says."""
 
 import os
+import pickle
 import re
 import shutil
 import subprocess
@@ -55,6 +56,9 @@ def test_a_run_gives_the_bytes_of_the_command_line(
     assert again.as_dict.keys() == printed.keys()
     assert {name: again.as_dict[name] for name in in_common} == {name: printed[name] for name in in_common}
     assert again.judges == printed["judges"] != []
+    pickled = pickle.dumps(again)
+    assert len(pickled) < 50_000
+    assert pickle.loads(pickled).as_dict == again.as_dict
 
 
 def test_a_run_tells_its_progress_and_has_a_second_pass(small: Ran, tmp_path: Path) -> None:

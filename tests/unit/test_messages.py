@@ -159,6 +159,25 @@ def test_an_archive_beside_sessions_is_named_as_not_read(tmp_path: Path, name: s
     assert file_warnings(from_records(list(rows.values()), FileOutcome)) == [f"archive: {sentence}"]
 
 
+def test_an_archive_that_cannot_be_unpacked_is_an_archive_and_one_of_a_session_is_quarantined(tmp_path: Path) -> None:
+    damaged_gzip = gzip.compress(b"x" * 600)[:20]
+    rows = files(tmp_path, **{"a.tgz": damaged_gzip, "x.jsonl.gz": damaged_gzip, "y.jsonl.zip": b"PK\x03\x04rest"})
+    assert {name: row["disposition"] for (name, _), row in rows.items()} == {
+        "a.tgz": "sidecar",
+        "x.jsonl.gz": "quarantined",
+        "y.jsonl.zip": "quarantined",
+    }
+
+
+def test_of_many_archives_the_first_are_named(tmp_path: Path) -> None:
+    rows = files(tmp_path, **{f"{number}.zip": b"PK\x03\x04rest" for number in range(5)})
+    warnings = file_warnings(from_records(list(rows.values()), FileOutcome))
+    assert [warning.partition(", ")[0] for warning in warnings] == [
+        *(f"archive: m/{number}.zip: an archive" for number in range(3)),
+        "archive: 2 more archives; `openclawbench status` lists them",
+    ]
+
+
 def test_an_archive_in_the_folder_of_a_task_is_a_product_of_the_task(tmp_path: Path) -> None:
     folder = tmp_path / "raw" / "m" / "task__abc1" / "artifacts"
     folder.mkdir(parents=True)

@@ -1,5 +1,6 @@
 """Values in temporary files: the same as those in memory, however few are held."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -75,7 +76,7 @@ def test_a_full_disk_is_an_error_of_the_system() -> None:
         names.add(("m", name), "x")
     assert names.database is not None
     names.database.execute("PRAGMA max_page_count = 4")
-    with pytest.raises(OSError, match=r"a temporary database in /.*: database or disk is full"):
+    with pytest.raises(OSError, match=r"/.*, the folder for temporary files: database or disk is full"):
         for number in range(10_000):
             names.add(("m", f"name {number}"), "x" * 100)
 
@@ -98,3 +99,16 @@ def test_what_comes_in_is_the_same_however_little_is_held(tmp_path: Path, monkey
     monkeypatch.setattr(spilled_values, "KEYS_HELD", 2)
     assert taken("spilled") == expected
     assert expected[2]
+
+
+@pytest.mark.parametrize("place", ["oracle/outcomes.jsonl", "raw/run_manifest.jsonl"])
+def test_half_a_character_in_a_name_of_no_session_ends_nothing(tmp_path: Path, place: str) -> None:
+    session = {"type": "session", "version": 3, "id": "x", "timestamp": "2026-11-21T12:06:22.484Z", "cwd": "/w"}
+    (tmp_path / "raw" / "m").mkdir(parents=True)
+    (tmp_path / "oracle").mkdir()
+    (tmp_path / "raw" / "m" / "x.jsonl").write_text(json.dumps(session) + "\n")
+    row = {"source_model": "m", "native_session_basename": "\ud83d", "task_id": "t"}
+    outcome = {"success": True} if place.startswith("oracle") else {}
+    (tmp_path / place).write_text(json.dumps(row | outcome) + "\n")
+    intake = take_in(DataFolder(tmp_path / "data"), tmp_path / "raw", tmp_path / "oracle", save=False)
+    assert intake.oracle_rows.rows() + intake.manifest_rows.rows() == 1

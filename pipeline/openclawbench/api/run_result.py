@@ -1,6 +1,6 @@
 """run(): from raw sessions to a release, with the settings of the command line."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, TypedDict, Unpack
@@ -88,6 +88,10 @@ class RunResult:
     left_in: list[str] = field(default_factory=list)  # a sentence for keys or personal data that the release holds
     judges: list[str] = field(default_factory=list)  # of each judge of the release: its certificate, if any
     report: RunReport = field(repr=False, compare=False, kw_only=True)  # of each stage; may change without notice
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is pickled: everything but the run's inputs and tables."""
+        return vars(self) | {"as_dict": self.as_dict, "report": replace(self.report, tables=None)}
 
     @property
     def ok(self) -> bool:

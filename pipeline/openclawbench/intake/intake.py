@@ -277,7 +277,10 @@ def assign_rows(rows: Iterable[Row], column: str, places: Places, shards: int) -
 
 def shard_of(identity: str, shards: int) -> int:
     """Stable on every machine."""
-    return int.from_bytes(hashlib.blake2b(identity.encode(), digest_size=8).digest(), "big") % shards
+    return (
+        int.from_bytes(hashlib.blake2b(identity.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big")
+        % shards
+    )
 
 
 def shard_count(data: DataFolder, size: int, save: bool) -> int:

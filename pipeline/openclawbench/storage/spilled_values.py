@@ -1,5 +1,5 @@
 """Values that may be too many for memory. The first of them are held; the others are in temporary files without a name,
-which are gone with the process. A corpus a hundred times the paper's then needs no more memory than the paper's own."""
+which are gone with the process."""
 
 import contextlib
 import os
@@ -32,8 +32,11 @@ class PickleFile:
             self.file = tempfile.TemporaryFile()  # noqa: SIM115 (closed when this object is gone)
             weakref.finalize(self, self.file.close)
         content = pickle.dumps(values, pickle.HIGHEST_PROTOCOL)
-        self.file.write(content)
-        self.file.flush()
+        try:
+            self.file.write(content)
+            self.file.flush()
+        except OSError as error:
+            raise OSError(f"{tempfile.gettempdir()}, the folder for temporary files: {error.strerror}") from error
         place = self.end, len(content)
         self.end += len(content)
         return place
@@ -145,10 +148,10 @@ class Multimap(Generic[Value]):
         return bool(self.get(key))
 
     def spill(self) -> None:
-        """Move every key to a temporary database, which SQLite removes when it is closed."""
-        self.database = sqlite3.connect("", isolation_level=None, check_same_thread=False)
-        weakref.finalize(self, self.database.close)
+        """Move every key to a temporary database."""
         with disk_errors():
+            self.database = unnamed_database()
+            weakref.finalize(self, self.database.close)
             for setting in ("journal_mode = OFF", "synchronous = OFF", f"cache_size = -{CACHE_KB}"):
                 self.database.execute(f"PRAGMA {setting}")
             self.database.execute("CREATE TABLE pairs (key BLOB, value, UNIQUE (key, value))")
@@ -158,13 +161,21 @@ class Multimap(Generic[Value]):
         self.held = {}
 
 
+def unnamed_database() -> sqlite3.Connection:
+    """A database in a file without a name, in the folder of other temporary files. SQLite's own are elsewhere."""
+    with tempfile.NamedTemporaryFile() as file:
+        database = sqlite3.connect(file.name, isolation_level=None, check_same_thread=False)
+        database.execute("PRAGMA user_version = 1")  # opens the file, which is gone with its name
+    return database
+
+
 @contextlib.contextmanager
 def disk_errors() -> Iterator[None]:
     """An error of a temporary database as the OSError that it comes from: no room, or no folder to write to."""
     try:
         yield
-    except sqlite3.Error as error:
-        raise OSError(f"a temporary database in {tempfile.gettempdir()}: {error}") from error
+    except sqlite3.OperationalError as error:
+        raise OSError(f"{tempfile.gettempdir()}, the folder for temporary files: {error}") from error
 
 
 def stored_key(key: Name) -> bytes:

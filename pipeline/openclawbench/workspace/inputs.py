@@ -1,6 +1,6 @@
 """Scan the inputs of a data folder; many files are scanned in a separate process.
 
-The scan needs ten times the memory of its result, and Python keeps most of that until the process ends.
+The scan needs more memory than its result, and Python keeps most of that until the process ends.
 """
 
 import pickle

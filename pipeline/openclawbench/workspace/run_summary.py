@@ -5,6 +5,7 @@ from typing import Any
 import polars as pl
 
 from openclawbench.base.terminal import pluralize
+from openclawbench.construct.normalize.messages import ARCHIVE
 from openclawbench.flow import all_stages
 from openclawbench.records.release import LabelAssignment, LabelPlace
 from openclawbench.release.writer.summarize import summary
@@ -14,6 +15,7 @@ from openclawbench.workspace.settings import Settings
 from openclawbench.workspace.split_counts import count_splits, split_cautions
 from openclawbench.workspace.update import RunReport
 
+ARCHIVES_NAMED = 3  # of those beside sessions
 CORPUS_STAGES = {stage.name for stage in all_stages(second_pass=True) if stage.scope != "shard"}
 
 
@@ -35,7 +37,12 @@ def warnings(report: RunReport) -> list[str]:
 def file_warnings(files: pl.DataFrame) -> list[str]:
     """A sentence for each unusable file beside the sessions, and for each fault that did not stop a session. `files`:
     noted_files()."""
-    unusable = [f"{row['reason']}: {row['message']}" for row in unusable_context(files)]
+    rows = unusable_context(files)
+    archives = [row for row in rows if row["reason"] == ARCHIVE]
+    left_out = archives[ARCHIVES_NAMED:]
+    unusable = [f"{row['reason']}: {row['message']}" for row in rows if row not in left_out]
+    if left_out:
+        unusable.append(f"{ARCHIVE}: {len(left_out)} more archives; `openclawbench status` lists them")
     return unusable + [f"{row['reason']}: {row['message']}; the session is kept" for row in warning_rows(files)]
 
 

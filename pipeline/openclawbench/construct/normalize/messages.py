@@ -1,5 +1,6 @@
 """Sentences about files that cannot be used: file, session, line, cause and what to do."""
 
+import re
 from typing import Any
 
 from openclawbench.base.session_names import unpacked
@@ -35,7 +36,7 @@ TABLE_HINTS = {
     "--noncommercial accept; else take it out of the raw folder.",
 }
 ARCHIVE = "archive"  # reason code
-ARCHIVES = (".zip", ".tar", ".tgz", ".tar.gz", ".tar.zst", ".tar.xz", ".tar.bz2", ".7z", ".rar")  # own choice
+ARCHIVES = re.compile(r"\.(zip|7z|rar|t(ar\.)?(gz|zst|xz|bz2|lz4)|tar)$", re.IGNORECASE)  # own choice
 NOT_JSON = "Is this a session file? Take it out of the raw folder, or repair the line."
 NAMES = (source.format_name for source in FORMATS)
 FORMATS_READ = ", ".join(dict.fromkeys(("openclaw", "openclaw_sqlite", *NAMES)))
@@ -69,8 +70,8 @@ def of_row(file: SessionFile, reason: str, what: str, row: str | None) -> str:
 
 
 def is_archive(path: str) -> bool:
-    """True for a file that is named as an archive of several files."""
-    return path.lower().endswith(ARCHIVES)
+    """True for a file that is named as an archive, and not as a session."""
+    return ARCHIVES.search(path) is not None and ".jsonl" not in path.rpartition("/")[2]
 
 
 def archive(file: SessionFile) -> str:

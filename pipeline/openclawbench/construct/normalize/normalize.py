@@ -109,6 +109,8 @@ def read_file(row: dict[str, Any], rules: NormalizeRules) -> SessionFile:
         return note_store(file, noted, rules)
     if (row["error"] is not None or content is None) and (kind := rules.store_companion(file.path)):
         return note_sidecar(file, kind, [], b"")
+    if source is None and messages.is_archive(file.path):
+        return note_archive(file, rules, b"" if content is None else content)
     if row["error"] is not None or content is None:
         return refuse(file, "unreadable_file", None, messages.unreadable(file, row["error"]))
     if not isinstance(content, memoryview):
@@ -158,8 +160,6 @@ def read_content(
     unknown = sidecar is None and source is None and not stored
     if unknown and (why := messages.diagnose_damaged_document(file.path, looked_at, first, size)):
         return refuse(file, *why, content)
-    if unknown and not named_session and not gave and messages.is_archive(file.path):
-        return note_archive(file, rules, content)
     if sidecar or (source is None and not named_session):
         return note_sidecar(file, sidecar, gave, content)
     if file.source_model == "":
