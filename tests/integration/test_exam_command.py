@@ -12,7 +12,7 @@ from child import ROOT, Ended, Ran, call
 
 from openclawbench.exam.paper import Item
 from openclawbench.exam.sitting import Exam, Sitting, sit, unfinished_seed
-from openclawbench.fulltax.rules_judge.judge import RulesJudge
+from openclawbench.fulltax.rules_judge.judge import Answers, RulesJudge
 from openclawbench.fulltax.rules_judge.trigger import Trigger
 from openclawbench.judge.protocol import Judge
 from openclawbench.records.certificate import JudgeCertificate
@@ -34,7 +34,10 @@ class KeyedJudge(RulesJudge):
         super().__init__()
         self.items, self.says = items, says
 
-    def triggers(self, evidence: Evidence, material: str) -> list[Trigger]:
+    def answers(self, evidence: Evidence) -> Answers:
+        return Answers(self.triggers(evidence))
+
+    def triggers(self, evidence: Evidence) -> list[Trigger]:
         item = self.items[evidence.trajectory_id.rpartition(".")[0]]
         if not self.says(item):
             return []
