@@ -194,7 +194,7 @@ class Draft:
     counts: Mapping[str, int]
 
     def twins(self, alteration: Alteration) -> list[tuple[Item, bytes] | None]:
-        """Both twins; None for a twin of which a check does not hold."""
+        """Both twins; None for a twin that fails a check."""
         outcomes = OUTCOMES[seeded_random(self.seed, self.pair, "outcomes").randrange(len(OUTCOMES))]
         return [self.item(twin, passed, alteration) for twin, passed in zip(TWINS, outcomes, strict=True)]
 

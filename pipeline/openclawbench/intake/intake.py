@@ -1,6 +1,5 @@
 """The root of the flow: the content of raw/ and oracle/, hashed once, sharded by identity so that copies meet."""
 
-import hashlib
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -14,7 +13,7 @@ import polars as pl
 from openclawbench.base.gc_control import gc_disabled
 from openclawbench.errors import UnreadableInput
 from openclawbench.intake.licenses import with_licenses
-from openclawbench.intake.lineage import collisions, entry_names, with_parents
+from openclawbench.intake.lineage import collisions, entry_names, short_digest, with_parents
 from openclawbench.intake.oracles.files import OracleFiles, oracle_files
 from openclawbench.intake.oracles.intake import OracleInput, read_oracles
 from openclawbench.intake.oracles.sessions import SessionNames
@@ -277,10 +276,7 @@ def assign_rows(rows: Iterable[Row], column: str, places: Places, shards: int) -
 
 def shard_of(identity: str, shards: int) -> int:
     """Stable on every machine."""
-    return (
-        int.from_bytes(hashlib.blake2b(identity.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big")
-        % shards
-    )
+    return short_digest(identity) % shards
 
 
 def shard_count(data: DataFolder, size: int, save: bool) -> int:

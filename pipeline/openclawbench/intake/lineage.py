@@ -181,8 +181,8 @@ def collisions(entries: Iterable[RawEntry]) -> list[dict[str, Any]]:
     The entries are read twice: first, 16 bytes of each are held."""
     ids, identities = array("Q"), array("Q")
     for entry in entries:
-        ids.append(short_digest(*trajectory_of(entry)))
-        identities.append(short_digest(*key_of(entry)))
+        ids.append(short_digest("\0".join(trajectory_of(entry))))
+        identities.append(short_digest("\0".join(key_of(entry))))
     pairs = pl.DataFrame({"id": ids, "identity": identities}, schema={"id": pl.UInt64, "identity": pl.UInt64})
     several = pairs.group_by("id").agg(pl.col("identity").n_unique()).filter(pl.col("identity") > 1)["id"]
     shared = set(several.to_list())
@@ -207,10 +207,9 @@ def trajectory_of(entry: RawEntry) -> Key:
     return entry.source_model, f"{entry_name(entry)}.{identity_digits(entry.identity)}"
 
 
-def short_digest(model: str, name: str) -> int:
-    """A number of 64 bits for a name of a source model."""
-    text = f"{len(model)}:{model}{name}".encode("utf-8", "surrogatepass")
-    return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "big")
+def short_digest(text: str) -> int:
+    """A number of 64 bits for a text, the same on every machine."""
+    return int.from_bytes(hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big")
 
 
 def run_of(context: Any) -> dict[str, Any]:

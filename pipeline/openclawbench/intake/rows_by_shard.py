@@ -2,24 +2,20 @@
 those of one shard at a time. As objects they would take 1.5 kB per session for the whole run."""
 
 import json
-import os
 import pickle
-import tempfile
-import weakref
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, BinaryIO, TypeVar
+from typing import Any, TypeVar
 
 import polars as pl
 
 from openclawbench.rules.loading.rule_file import canonical_digest
 from openclawbench.sources.io.jsonl import escape_surrogates
-from openclawbench.storage.spilled_values import SpilledGroups
+from openclawbench.storage.spilled_values import PickleFile, Place, SpilledGroups
 from openclawbench.tables.record import Record
 from openclawbench.tables.schema import empty, from_records
 
 Row = TypeVar("Row")
-Place = tuple[int, int]  # offset and length in the file
 
 
 class PackedShards:
@@ -29,36 +25,19 @@ class PackedShards:
     opens the file. Without, the pickled form holds the bytes: it is for workers, which may be on other machines.
     """
 
-    owner: "PackedShards | None" = None  # has all shards, and closes the file
-
     def __init__(self, path: Path | None = None) -> None:
         self.path = path
-        self.file = None if path is None else self.closing(path.open("w+b"))
+        self.file = PickleFile(None if path is None else path.open("w+b"))
         self.places: dict[int, Place] = {}
         self.sent: dict[int, bytes] = {}  # to this process, by another
 
-    def closing(self, file: BinaryIO) -> BinaryIO:
-        """A file that is closed when this object is gone."""
-        weakref.finalize(self, file.close)
-        return file
-
     def add(self, shard: int, value: Any) -> None:
         """Append the value of a shard."""
-        content = pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
-        self.file = self.file or self.closing(tempfile.TemporaryFile())  # noqa: SIM115 (see closing)
-        offset = self.file.seek(0, os.SEEK_END)
-        self.file.write(content)
-        self.file.flush()
-        self.places[shard] = (offset, len(content))
+        self.places[shard] = self.file.write(value)
 
     def packed(self, shard: int) -> bytes:
-        """The pickled value of a shard. KeyError if the shard has no value."""
-        if shard in self.sent:
-            return self.sent[shard]
-        if self.file is None:
-            raise KeyError(shard)
-        offset, length = self.places[shard]
-        return os.pread(self.file.fileno(), length, offset)
+        """The pickled value of a shard. KeyError if it has none."""
+        return self.sent[shard] if shard in self.sent else self.file.packed(self.places[shard])
 
     def value(self, shard: int) -> Any:
         """The value of a shard, made anew each time. KeyError if the shard has no value."""
@@ -71,7 +50,7 @@ class PackedShards:
     def only(self, shard: int) -> "PackedShards":
         """The same file, with the value of one shard."""
         own = PackedShards.__new__(PackedShards)
-        own.path, own.file, own.owner = None, self.file, self
+        own.path, own.file = None, self.file
         own.places = {shard: self.places[shard]} if shard in self.places else {}
         own.sent = {shard: self.sent[shard]} if shard in self.sent else {}
         return own
@@ -84,7 +63,7 @@ class PackedShards:
     def __setstate__(self, state: dict[str, Any]) -> None:
         path = state.get("path")
         self.path = None
-        self.file = None if path is None else self.closing(path.open("rb"))
+        self.file = PickleFile(None if path is None else path.open("rb"))
         self.places, self.sent = state.get("places", {}), state.get("sent", {})
 
 

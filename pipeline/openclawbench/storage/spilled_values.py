@@ -8,7 +8,7 @@ import sqlite3
 import tempfile
 import weakref
 from collections.abc import Collection, Iterable, Iterator
-from typing import BinaryIO, Generic, TypeVar
+from typing import Any, BinaryIO, Generic, TypeVar
 
 VALUES_HELD = 8192  # of a list, or of all groups together, before they are written
 KEYS_HELD = 100_000  # of a multimap: 30 MB
@@ -20,33 +20,43 @@ Place = tuple[int, int]  # offset and length in the file
 
 
 class PickleFile:
-    """Lists of values, pickled one after the other in a temporary file."""
+    """Values, pickled one after the other in a file that is closed when this object is gone. `file`: None for a
+    temporary one without a name, which is made for the first value."""
 
-    def __init__(self) -> None:
+    def __init__(self, file: BinaryIO | None = None) -> None:
         self.file: BinaryIO | None = None
         self.end = 0
+        if file is not None:
+            self.use(file)
 
-    def write(self, values: list[Value]) -> Place:
-        """Append a list; returns where it is."""
-        if self.file is None:
-            self.file = tempfile.TemporaryFile()  # noqa: SIM115 (closed when this object is gone)
-            weakref.finalize(self, self.file.close)
-        content = pickle.dumps(values, pickle.HIGHEST_PROTOCOL)
+    def use(self, file: BinaryIO) -> BinaryIO:
+        """Write to this file."""
+        self.file = file
+        weakref.finalize(self, file.close)
+        return file
+
+    def write(self, value: Any) -> Place:
+        """Append a value; returns where it is. OSError if it cannot be written."""
+        file = self.file or self.use(tempfile.TemporaryFile())  # noqa: SIM115 (see the class)
+        content = pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
         try:
-            self.file.write(content)
-            self.file.flush()
+            file.write(content)
+            file.flush()
         except OSError as error:
             raise OSError(f"{tempfile.gettempdir()}, the folder for temporary files: {error.strerror}") from error
         place = self.end, len(content)
         self.end += len(content)
         return place
 
-    def read(self, place: Place) -> list[Value]:
-        """The list at a place."""
+    def packed(self, place: Place) -> bytes:
+        """The pickled value at a place."""
         assert self.file is not None
         offset, length = place
-        values: list[Value] = pickle.loads(os.pread(self.file.fileno(), length, offset))
-        return values
+        return os.pread(self.file.fileno(), length, offset)
+
+    def read(self, place: Place) -> Any:
+        """The value at a place, made anew each time."""
+        return pickle.loads(self.packed(place))
 
 
 class SpilledList(Collection[Value]):

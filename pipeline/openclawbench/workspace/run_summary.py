@@ -39,10 +39,10 @@ def file_warnings(files: pl.DataFrame) -> list[str]:
     noted_files()."""
     rows = unusable_context(files)
     archives = [row for row in rows if row["reason"] == ARCHIVE]
-    left_out = archives[ARCHIVES_NAMED:]
-    unusable = [f"{row['reason']}: {row['message']}" for row in rows if row not in left_out]
-    if left_out:
-        unusable.append(f"{ARCHIVE}: {len(left_out)} more archives; `openclawbench status` lists them")
+    named = archives[:ARCHIVES_NAMED]
+    unusable = [f"{row['reason']}: {row['message']}" for row in rows if row["reason"] != ARCHIVE or row in named]
+    if left_out := len(archives) - len(named):
+        unusable.append(f"{ARCHIVE}: {left_out} more archives; `openclawbench status` lists them")
     return unusable + [f"{row['reason']}: {row['message']}; the session is kept" for row in warning_rows(files)]
 
 

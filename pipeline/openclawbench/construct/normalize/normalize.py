@@ -107,10 +107,10 @@ def read_file(row: dict[str, Any], rules: NormalizeRules) -> SessionFile:
     file.context_sha256 = sha256_text(row["context"]) if row["context"] else None
     if (noted := context.get("noted")) is not None:
         return note_store(file, noted, rules)
-    if (row["error"] is not None or content is None) and (kind := rules.store_companion(file.path)):
-        return note_sidecar(file, kind, [], b"")
     if source is None and messages.is_archive(file.path):
         return note_archive(file, rules, b"" if content is None else content)
+    if (row["error"] is not None or content is None) and (kind := rules.store_companion(file.path)):
+        return note_sidecar(file, kind, [], b"")
     if row["error"] is not None or content is None:
         return refuse(file, "unreadable_file", None, messages.unreadable(file, row["error"]))
     if not isinstance(content, memoryview):

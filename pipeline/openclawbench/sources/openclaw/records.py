@@ -43,7 +43,7 @@ class Block(msgspec.Struct, gc=False):
 
 
 class Kind(msgspec.Struct, gc=False):
-    """A content block of which only the type is read."""
+    """A content block; only its type is read."""
 
     type: str | None = None
 
@@ -82,7 +82,7 @@ class SessionRecord(msgspec.Struct, gc=False):
 
 
 class Bare(msgspec.Struct, gc=False):
-    """A record of which only type, time and place in the tree are read."""
+    """A record; only its type, its time and its place in the tree are read."""
 
     type: str | None = None
     id: Any = None
