@@ -22,12 +22,12 @@ from openclawbench.construct.normalize.normalize import normalize
 from openclawbench.records.evidence import AlignedDescriptor, Descriptor
 from openclawbench.records.session import FileOutcome, RunManifestRow, SourceFile, Step
 from openclawbench.records.vocabulary import AutoFlag, EventType
-from openclawbench.rules.align import AlignRules
-from openclawbench.rules.describe import DescribeRules
-from openclawbench.rules.flags import FlagRules
-from openclawbench.rules.language import LanguageRules
-from openclawbench.rules.normalize import NormalizeRules
-from openclawbench.rules.shell import ShellRules
+from openclawbench.rules.construct.align import AlignRules
+from openclawbench.rules.construct.describe import DescribeRules
+from openclawbench.rules.construct.flags import FlagRules
+from openclawbench.rules.construct.language import LanguageRules
+from openclawbench.rules.construct.shell import ShellRules
+from openclawbench.rules.intake.normalize import NormalizeRules
 from openclawbench.sources.identification import identify
 from openclawbench.tables.schema import conform, from_records
 

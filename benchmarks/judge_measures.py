@@ -21,8 +21,8 @@ from openclawbench.judge.protocol import AnswerCheck, AnswerProblem, Question
 from openclawbench.judge.settings import AskingSettings
 from openclawbench.judge.transport.endpoint import Endpoint
 from openclawbench.judge.transport.request_options import RequestOptions
-from openclawbench.rules.asking import AskingRules
-from openclawbench.rules.request import RequestRules
+from openclawbench.rules.judge.asking import AskingRules
+from openclawbench.rules.judge.request import RequestRules
 from openclawbench.workspace.judges import make_asking
 
 STEP = '{"step_id":3,"thinking":"List the directory first.","action_text":"exec ls -la /tmp","tool_status":"ok"},'

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from openclawbench.errors import UsageError
 from openclawbench.records.release import Master
-from openclawbench.rules.taxonomy import Taxonomy
+from openclawbench.rules.fulltax.taxonomy import Taxonomy
 from openclawbench.tables.record import Record
 
 MASTER = "fulltax_prod_v1/*/master_table_all.jsonl"

@@ -8,10 +8,10 @@ import polars as pl
 from openclawbench.construct.describe.describe import describe
 from openclawbench.records.evidence import Descriptor
 from openclawbench.records.session import Step
-from openclawbench.rules.describe import DescribeRules
-from openclawbench.rules.flags import FlagRules
-from openclawbench.rules.language import LanguageRules
-from openclawbench.rules.shell import ShellRules
+from openclawbench.rules.construct.describe import DescribeRules
+from openclawbench.rules.construct.flags import FlagRules
+from openclawbench.rules.construct.language import LanguageRules
+from openclawbench.rules.construct.shell import ShellRules
 from openclawbench.tables.schema import conform, from_records
 
 RULES, SHELL, FLAGS = DescribeRules.load(), ShellRules.load(), FlagRules.load()

@@ -9,7 +9,7 @@ from openclawbench.construct.normalize.normalize import normalize, read_file
 from openclawbench.construct.normalize.session_file import SessionFile
 from openclawbench.intake.intake import Intake, take_in
 from openclawbench.records.session import FileOutcome, RunManifestRow, SourceFile, Step, Trajectory, UserTurn
-from openclawbench.rules.normalize import NormalizeRules
+from openclawbench.rules.intake.normalize import NormalizeRules
 from openclawbench.sources.identification import identify
 from openclawbench.sources.io.utf8_check import are_clean_utf8
 from openclawbench.storage.data_folder import DataFolder

@@ -24,6 +24,7 @@ from openclawbench.detect.training.held_out import held_out_sides, joint_provena
 from openclawbench.detect.training.plan import accumulation_of
 from openclawbench.detect.training.recipe import Recipe, load_recipe
 from openclawbench.errors import InvalidRules, TrainingRefused, UsageError
+from openclawbench.rules.loading.own_folder import shipped_path
 
 RULES = DetectRules.load()
 RECIPE = load_recipe()
@@ -297,7 +298,7 @@ def test_the_recipe_is_the_papers_table_42() -> None:
     assert (optimizer.name, optimizer.learning_rate, optimizer.schedule) == ("adamw_torch", 1.5e-4, "cosine")
     assert [phase.epochs for phase in RECIPE.phases] == [3, 2]
     assert (precision.dtype, precision.gradient_checkpointing) == ("bf16", True)
-    text = (Recipe.FOLDER / Recipe.FILE).read_text()
+    text = shipped_path(Recipe.FILE).read_text()
     values = [line for line in text.splitlines() if " = " in line and not line.startswith(("#", "version"))]
     assert all("T42" in line or "own choice" in line or line.startswith("share") for line in values)
 
@@ -309,7 +310,7 @@ def test_with_fewer_devices_more_batches_are_accumulated() -> None:
 
 
 def test_a_recipe_of_ones_own_is_checked(tmp_path: Path) -> None:
-    text = (Recipe.FOLDER / Recipe.FILE).read_text()
+    text = shipped_path(Recipe.FILE).read_text()
     path = tmp_path / "mine.toml"
     path.write_text(text.replace("dropout = 0.05", "dropout = 5"))
     with pytest.raises(InvalidRules, match=r"mine.toml.*line \d+.*dropout"):

@@ -23,6 +23,7 @@ from openclawbench.detect.settings import LABELS, NORMAL, DetectRules
 from openclawbench.detect.training.export import export_rows, options_of
 from openclawbench.detect.training.recipe import Recipe, load_recipe
 from openclawbench.errors import TrainingRefused, UsageError
+from openclawbench.rules.loading.own_folder import shipped_path
 
 MISSING = [name for name in ("torch", "transformers", "peft", "trl") if find_spec(name) is None]
 pytestmark = [
@@ -59,7 +60,7 @@ class Toy:
         self.recipe = self.write_recipe("toy.toml")
 
     def write_recipe(self, name: str, **changes: str) -> Path:
-        text = (Recipe.FOLDER / Recipe.FILE).read_text()
+        text = shipped_path(Recipe.FILE).read_text()
         for old, new in FASTER.items():
             assert text.count(old) == 1, old
             text = text.replace(old, changes.get(old.split(" ")[0], new))

@@ -13,7 +13,7 @@ from bfcl_corpus import CALLS_MODEL, Corpus
 
 from openclawbench.errors import UnreadableInput
 from openclawbench.intake.oracles.files import oracle_files
-from openclawbench.rules.oracle import OracleRules
+from openclawbench.rules.intake.oracle import OracleRules
 from openclawbench.sources.io import file_encodings as compressed
 
 CALLS = "scripted-calls"

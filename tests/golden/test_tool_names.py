@@ -10,8 +10,8 @@ import pytest
 
 from openclawbench.construct.describe.event_type import classify_calls
 from openclawbench.records.vocabulary import EventType
-from openclawbench.rules.describe import DescribeRules
-from openclawbench.rules.shell import ShellRules
+from openclawbench.rules.construct.describe import DescribeRules
+from openclawbench.rules.construct.shell import ShellRules
 
 HELD_OUT = Path(__file__).parent / "tool_names" / "held_out.tsv"
 EVENT_TYPES, ACTING, SEEN_TO_ACT, OTHER = 0.9, 0.95, 0.85, 0.08  # docs/why/evidence.md, with a little to spare

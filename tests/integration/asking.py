@@ -12,10 +12,12 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-from child import EXAMPLE, ROOT, environment, few_shards
+from child import EXAMPLE, environment, few_shards
+
+from openclawbench.rules.loading.own_folder import shipped_path
 
 KEY = "sk-canary-0123456789abcdef"
-ASKING = ROOT / "pipeline" / "openclawbench" / "rules" / "asking.toml"
+ASKING = shipped_path("asking.toml")
 IMPATIENT = {"answer_s": 1.5, "first_wait_s": 0.02, "longest_wait_s": 0.2, "attempts": 25}
 
 

@@ -9,7 +9,7 @@ from child import EXAMPLE, call, few_shards
 
 from openclawbench.construct.packet import packet
 from openclawbench.records.packet import PRIORS, Packet, PacketIndex
-from openclawbench.rules.packet import PacketRules
+from openclawbench.rules.construct.packet import PacketRules
 from openclawbench.storage.data_folder import DataFolder
 from openclawbench.workspace.settings import settings
 from openclawbench.workspace.update import open_run

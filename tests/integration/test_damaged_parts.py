@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 from child import Ran, call
 
-from openclawbench.rules.loading.rule_file import BUILT_IN
+from openclawbench.rules.loading.own_folder import shipped_path
 
 pytestmark = pytest.mark.slow
 
@@ -32,7 +32,7 @@ def data(example: Ran, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_damaged_part_is_named_with_what_to_do(data: Path, name: str, tmp_path: Path) -> None:
     part = max((data / "work" / "step").glob("*.parquet"), key=lambda path: path.stat().st_size)
     held = pl.read_parquet(part, columns=["source_model", "trajectory_id"]).row(0)
-    rules = (BUILT_IN / "describe.toml").read_bytes()
+    rules = shipped_path("describe.toml").read_bytes()
     (tmp_path / "describe.toml").write_bytes(rules.replace(b'version = "', b'version = "x', 1))
     commands = [
         ["report", "evidence"],

@@ -5,7 +5,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from child import EXAMPLE, ROOT, Ran, call, lines
+from child import EXAMPLE, Ran, call, lines
+
+from openclawbench.rules.loading.own_folder import shipped_path
 
 pytestmark = pytest.mark.slow
 
@@ -47,7 +49,7 @@ def test_a_release_and_its_copy(small: Ran, tmp_path: Path) -> None:
 def test_other_weights_move_scores_and_slices_and_no_label(small: Ran, tmp_path: Path) -> None:
     rules = tmp_path / "rules"
     rules.mkdir()
-    text = (ROOT / "pipeline" / "openclawbench" / "rules" / "risk.toml").read_text()
+    text = shipped_path("risk.toml").read_text()
     (rules / "risk.toml").write_text(text.replace("weight = 2.2", "weight = 9.9"))
     after = again(small, tmp_path, env={"OPENCLAWBENCH_RULES": str(rules)})
     difference = compared(small.data / "release", after, "--markdown", tmp_path / "diff.md", "--examples", "99")

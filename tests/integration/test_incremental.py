@@ -7,9 +7,10 @@ import shutil
 from pathlib import Path
 
 import pytest
-from child import EXAMPLE, ROOT, SMALL, Ran, call, few_shards, files, manifest, redone, temporary
+from child import EXAMPLE, SMALL, Ran, call, few_shards, files, manifest, redone, temporary
 
 from openclawbench.flow import FLOW
+from openclawbench.rules.loading.own_folder import shipped_path
 from openclawbench.runtime.stage import PARTITIONS
 from openclawbench.storage.data_folder import DataFolder
 
@@ -38,7 +39,7 @@ def again(data: Path, raw: Path, env: dict[str, str] | None = None) -> dict[str,
 def rules_with(folder: Path, name: str, old: str, new: str) -> dict[str, str]:
     """A folder of rules with one edited file, as the environment names it."""
     folder.mkdir()
-    text = (ROOT / "pipeline" / "openclawbench" / "rules" / name).read_text(encoding="utf-8")
+    text = shipped_path(name).read_text(encoding="utf-8")
     assert re.search(old, text)
     (folder / name).write_text(re.sub(old, new, text, count=1), encoding="utf-8")
     return {"OPENCLAWBENCH_RULES": str(folder)}

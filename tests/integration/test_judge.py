@@ -17,7 +17,7 @@ from openclawbench.judge.transport.aiohttp_transport import AiohttpTransport
 from openclawbench.judge.transport.endpoint import Endpoint as TransportEndpoint
 from openclawbench.judge.transport.openai_transport import OpenaiTransport
 from openclawbench.judge.transport.protocol import RejectedRequest, TransientError
-from openclawbench.rules.asking import AskingRules
+from openclawbench.rules.judge.asking import AskingRules
 
 pytestmark = pytest.mark.slow
 

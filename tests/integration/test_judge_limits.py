@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 from asking import Endpoint, arguments, fresh, many_raw, rules
-from child import ROOT, call, manifest, table
+from child import call, manifest, table
 
 from openclawbench.judge.sent_packet import opaque_id
+from openclawbench.rules.loading.own_folder import shipped_path
 
 pytestmark = pytest.mark.slow
 
@@ -65,7 +66,7 @@ def test_a_packet_that_is_too_long_even_shortened_is_never_sent(endpoint: Endpoi
     path, data, env = fresh(tmp_path / "whole"), fresh(tmp_path), rules(tmp_path)
     assert call("packet", "--data", path, "--raw", raw).status == 0
     sizes = sorted(row["estimated_tokens"] for row in table(path, "packet_index"))
-    rule = (ROOT / "pipeline" / "openclawbench" / "rules" / "packet.toml").read_text()
+    rule = shipped_path("packet.toml").read_text()
     shorter = re.sub(r"(?m)^max_tokens = .*$", f"max_tokens = {sizes[6]}", rule)
     kept_whole = shorter[: shorter.index("[[round]]")] + ROUND
     (tmp_path / "rules" / "packet.toml").write_text(kept_whole)

@@ -23,7 +23,7 @@ from openclawbench.release.provenance import RULES
 from openclawbench.release.record_index import INDEX_FILE
 from openclawbench.release.validate.validate import validate
 from openclawbench.reports import plots
-from openclawbench.rules.loading.rule_file import BUILT_IN
+from openclawbench.rules.loading.own_folder import shipped_path
 
 pytestmark = pytest.mark.slow
 
@@ -849,7 +849,7 @@ def test_a_release_with_rules_of_ones_own_is_valid(tmp_path: Path) -> None:
     """One of them asks for a column that is not released: scores are then taken as they are."""
     own = tmp_path / "rules"
     own.mkdir()
-    shipped = (BUILT_IN / "risk.toml").read_text()
+    shipped = shipped_path("risk.toml").read_text()
     other = shipped.replace("when = \"event_type = 'other'\"", "when = \"event_rule = 'fallback'\"").replace(
         "17.0", "12.0"
     )

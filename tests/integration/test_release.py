@@ -16,11 +16,11 @@ from pydantic import BaseModel
 from benchmarks.rules_judge import measure, plan_of, put_into
 from openclawbench.records.release import LabelRow, Master, PositiveStructured, StageRaw
 from openclawbench.release.baseline_notice import RULES_NOTICE
-from openclawbench.rules.taxonomy import Taxonomy
+from openclawbench.rules.fulltax.taxonomy import Taxonomy
+from openclawbench.rules.loading.own_folder import PACKAGE, shipped_path
 
 pytestmark = pytest.mark.slow
 
-RULES = ROOT / "pipeline" / "openclawbench" / "rules"
 MODELS = ["scripted-a", "scripted-b"]
 TIERS = {
     "high_confidence_accepted": "accepted_main_all.jsonl",
@@ -361,7 +361,7 @@ def test_prompts_and_taxonomy_are_the_ones_in_force(release: Path) -> None:
     for path in (release / "prompts").rglob("*.md"):
         assert path.read_bytes() == (ROOT / "prompts" / path.relative_to(release / "prompts")).read_bytes()
     assert len(list((release / "prompts").rglob("*.md"))) == 5  # of each stage, and what they share
-    assert (release / "taxonomy.toml").read_bytes() == (RULES / "taxonomy.toml").read_bytes()
+    assert (release / "taxonomy.toml").read_bytes() == shipped_path("taxonomy.toml").read_bytes()
 
 
 def test_the_document_on_the_rules_judge_says_what_the_release_says(release: Path) -> None:
@@ -423,7 +423,7 @@ def test_the_data_package_names_what_it_was_made_from_and_nothing_of_this_machin
     assert {record["path"]: record["sha256"] for record in lines(release / "input_files.jsonl")} == want
     assert provenance["commands"] == ["openclawbench release --judge rules"]
     assert provenance["lock_sha256"] == hashlib.sha256((ROOT / "requirements.lock").read_bytes()).hexdigest()
-    rules = {path.name for path in RULES.glob("*.toml")} - {
+    rules = {path.name for path in (PACKAGE / "rules").rglob("*.toml")} - {
         "asking.toml",
         "prices.toml",
     }

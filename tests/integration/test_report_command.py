@@ -10,10 +10,11 @@ from child import EXAMPLE, Ran, call, few_shards, files, table
 from test_command_line import NASTY_TOOL, assert_harmless, nasty  # noqa: F401 (a fixture)
 
 from openclawbench.construct.describe.describe import describe
-from openclawbench.rules.describe import DescribeRules
-from openclawbench.rules.flags import FlagRules
-from openclawbench.rules.language import LanguageRules
-from openclawbench.rules.shell import ShellRules
+from openclawbench.rules.construct.describe import DescribeRules
+from openclawbench.rules.construct.flags import FlagRules
+from openclawbench.rules.construct.language import LanguageRules
+from openclawbench.rules.construct.shell import ShellRules
+from openclawbench.rules.loading.own_folder import shipped_path
 
 pytestmark = pytest.mark.slow
 
@@ -66,7 +67,7 @@ def test_a_folder_without_tables_is_refused(tmp_path: Path) -> None:
 def test_tables_of_former_rules_are_refused(reported: Path, tmp_path: Path) -> None:
     rules = tmp_path / "rules"
     rules.mkdir()
-    text = (Path(__file__).parents[2] / "pipeline" / "openclawbench" / "rules" / "risk.toml").read_text()
+    text = shipped_path("risk.toml").read_text()
     (rules / "risk.toml").write_text(text.replace("weight = 2.2", "weight = 2.3"))
     ended = call("report", "evidence", "--data", reported, env={"OPENCLAWBENCH_RULES": str(rules)})
     assert ended.status == 2

@@ -8,7 +8,7 @@ from types import UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
 import pytest
-from child import EXAMPLE, ROOT, Ran, call, few_shards, lines, table
+from child import EXAMPLE, Ran, call, few_shards, lines, table
 from pydantic import BaseModel
 
 from openclawbench.flow import FLOW
@@ -22,11 +22,12 @@ from openclawbench.records.packet import Evidence, Packet, PacketIndex
 from openclawbench.records.release import Master
 from openclawbench.records.risk import Onset, Risk, StepRisk
 from openclawbench.records.second_pass import PASS2
+from openclawbench.rules.loading.own_folder import shipped_path
 
 pytestmark = pytest.mark.slow
 
 ORACLE = EXAMPLE / "oracle" / "outcomes.jsonl"
-RISK = ROOT / "pipeline" / "openclawbench" / "rules" / "risk.toml"
+RISK = shipped_path("risk.toml")
 LABEL = [
     "is_anomalous",
     "anomaly_type_l1",

@@ -11,6 +11,7 @@ from asking import Endpoint, arguments, rules
 from child import ROOT, Ran, call, few_shards, files, lines, manifest, redone, table
 
 from openclawbench.release.validate.validate import validate
+from openclawbench.rules.loading.own_folder import shipped_path
 
 pytestmark = pytest.mark.slow
 
@@ -21,7 +22,7 @@ OF_SECOND = ("annotation_pass2", "reference_label", "release_line_pass2")
 def every_negative_audited(folder: Path) -> dict[str, str]:
     """The environment of a run that asks, in which the whole of Stage A's negatives goes through B1 as well."""
     env = rules(folder)
-    text = (ROOT / "pipeline" / "openclawbench" / "rules" / "control.toml").read_text(encoding="utf-8")
+    text = shipped_path("control.toml").read_text(encoding="utf-8")
     assert "triage_escape_audit_share = 0.05" in text
     text = text.replace("triage_escape_audit_share = 0.05", "triage_escape_audit_share = 1.0")
     (folder / "rules" / "control.toml").write_text(text, encoding="utf-8")

@@ -14,7 +14,7 @@ from child import call, few_shards, files, start
 from openclawbench.base.shard_selection import ShardSelection
 from openclawbench.judge.client.rate_limit import RateLimits
 from openclawbench.judge.settings import AskingSettings
-from openclawbench.rules.asking import AskingRules
+from openclawbench.rules.judge.asking import AskingRules
 from openclawbench.workspace.shares import share_of_limits
 
 pytestmark = pytest.mark.slow

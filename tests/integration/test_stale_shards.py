@@ -6,7 +6,9 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from child import ROOT, Ended, Ran, call, table
+from child import Ended, Ran, call, table
+
+from openclawbench.rules.loading.own_folder import shipped_path
 
 pytestmark = pytest.mark.slow
 
@@ -70,7 +72,7 @@ def test_nothing_is_left_out_of_a_folder_that_is_up_to_date(small: Ran) -> None:
 
 
 def test_a_rule_that_changed_leaves_what_does_not_depend_on_it(small: Ran, tmp_path: Path) -> None:
-    text = (ROOT / "pipeline" / "openclawbench" / "rules" / "risk.toml").read_text(encoding="utf-8")
+    text = shipped_path("risk.toml").read_text(encoding="utf-8")
     (tmp_path / "risk.toml").write_text(text.replace("weight = 2.2", "weight = 2.3"), encoding="utf-8")
     env = {"OPENCLAWBENCH_RULES": str(tmp_path)}
     wanted = table(small.data, "trajectory")[0]["trajectory_id"]

@@ -6,11 +6,12 @@ from typing import Any
 
 import polars as pl
 import pytest
-from child import EXAMPLE, ROOT, Ended, Ran, call, few_shards, files
+from child import EXAMPLE, Ended, Ran, call, few_shards, files
+
+from openclawbench.rules.loading.own_folder import shipped_path
 
 pytestmark = pytest.mark.slow
 
-RULES = ROOT / "pipeline" / "openclawbench" / "rules"
 # One edit of each rule file -> values of the work tables that it moves.
 EDITS = {
     "describe.toml": ('"exec", "bash", ', '"bash", '),
@@ -61,7 +62,7 @@ APART = {"tool_name_raw", *KEY, "step_id"}  # as the session has it
 def edited(folder: Path, name: str) -> Path:
     """A folder that holds one rule file with its edit."""
     folder.mkdir(parents=True, exist_ok=True)
-    text = (RULES / name).read_text(encoding="utf-8")
+    text = shipped_path(name).read_text(encoding="utf-8")
     before, after = EDITS[name]
     assert before in text, name
     (folder / name).write_text(text.replace(before, after), encoding="utf-8")
@@ -168,7 +169,7 @@ def test_only_the_stages_that_a_file_reaches_are_made_again(base: Path, tmp_path
 
 
 def test_rules_that_are_in_force_move_nothing(base: Path) -> None:
-    ended = call("whatif", "--rules", RULES / "risk.toml", "--data", base)
+    ended = call("whatif", "--rules", shipped_path("risk.toml"), "--data", base)
     assert ended.status == 0
     assert "risk.toml: the same rules" in ended.text
     assert "0 of " in ended.text
@@ -211,7 +212,7 @@ def test_a_file_that_cannot_be_used_is_refused(text: str, says: str, small: Ran,
 def test_whatif_says_which_records_other_splits_would_move(small: Ran, tmp_path: Path) -> None:
     rules = tmp_path / "rules"
     rules.mkdir()
-    text = (RULES / "release.toml").read_text()
+    text = shipped_path("release.toml").read_text()
     (rules / "release.toml").write_text(text.replace("test_share = 0.1", "test_share = 0.5"))
     answer = call("whatif", "--rules", rules, "--data", small.data, "--json", "--examples", "100000")
     assert answer.status == 0, answer.err

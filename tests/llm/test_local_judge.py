@@ -24,6 +24,7 @@ from openclawbench.fulltax.annotation.quote_grounding import is_grounded
 from openclawbench.records.fulltax import EvidenceQuote, StageA, StageB1, StageB2, StageC
 from openclawbench.records.packet import Evidence
 from openclawbench.records.vocabulary import ReviewCause
+from openclawbench.rules.loading.own_folder import shipped_path
 from openclawbench.storage.data_folder import DataFolder
 
 ROOT = Path(__file__).parents[2]
@@ -73,7 +74,7 @@ def environment(folder: Path, **request: float) -> dict[str, str]:
     folder.mkdir(exist_ok=True)
     others = OTHER_RULES | {"request.toml": OTHER_RULES["request.toml"] | request}
     for name, values in others.items():
-        text = (ROOT / "pipeline" / "openclawbench" / "rules" / name).read_text(encoding="utf-8")
+        text = shipped_path(name).read_text(encoding="utf-8")
         for key, value in values.items():
             text, count = re.subn(rf"(?m)^{key} = [0-9._]+", f"{key} = {value}", text)
             assert count == 1, key

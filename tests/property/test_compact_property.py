@@ -11,7 +11,7 @@ from openclawbench.base.canonical_json import canonical_bytes
 from openclawbench.construct.packet import json_rows
 from openclawbench.construct.shorten_packet import compact
 from openclawbench.records.packet import EvidenceStep
-from openclawbench.rules.packet import PacketRules
+from openclawbench.rules.construct.packet import PacketRules
 from openclawbench.tables.schema import from_records
 
 RULES = PacketRules.load()

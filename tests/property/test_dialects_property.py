@@ -18,10 +18,10 @@ from openclawbench.construct.describe.describe import describe
 from openclawbench.construct.slice import slice
 from openclawbench.records.oracle import Fused
 from openclawbench.records.session import Step
-from openclawbench.rules.align import AlignRules
-from openclawbench.rules.describe import COMMAND_KINDS
+from openclawbench.rules.construct.align import AlignRules
+from openclawbench.rules.construct.describe import COMMAND_KINDS
+from openclawbench.rules.construct.risk import RiskRules
 from openclawbench.rules.loading.tool_names import plain_name, spelled
-from openclawbench.rules.risk import RiskRules
 from openclawbench.tables.schema import from_records
 
 ALIGN, RISK = AlignRules.load(), RiskRules.load()

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from openclawbench.construct.shell.classify import Shell
 from openclawbench.inspect.explain.highlights import command_place, target_place
-from openclawbench.rules.shell import ShellRules
+from openclawbench.rules.construct.shell import ShellRules
 
 SHELL = Shell(ShellRules.load())
 NAMES = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs", "Zl", "Zp"]), min_size=1, max_size=8)

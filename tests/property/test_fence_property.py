@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from openclawbench.base.canonical_json import canonical_json, sha256_text
 from openclawbench.judge.fence import delimit_material, fence_of
-from openclawbench.rules.fence import Beginning
+from openclawbench.rules.judge.fence import Beginning
 
 BLOCK = re.compile(r"BEGIN ([A-Z][A-Z0-9_]*) ([0-9a-f]{64})")
 TOKENS = [

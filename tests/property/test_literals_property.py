@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from openclawbench.rules.judge import FLAGS, Compiled, JudgeRules
+from openclawbench.rules.fulltax.judge import FLAGS, Compiled, JudgeRules
 from openclawbench.rules.loading.required_literals import needed
 
 RULES = JudgeRules.load()

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from openclawbench.rules.shell import ProgramWrite, ShellRules
+from openclawbench.rules.construct.shell import ProgramWrite, ShellRules
 
 RULES = ShellRules.load().program_writes
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from openclawbench.construct.slice import score, slice
 from openclawbench.records.vocabulary import AutoFlag, EventType
-from openclawbench.rules.risk import RiskRules
+from openclawbench.rules.construct.risk import RiskRules
 
 RULES = RiskRules.load()
 SIGNALS = [rule.field for rule in RULES.signals]

@@ -44,11 +44,11 @@ from openclawbench.records.packet import Evidence, Packet, PacketIndex
 from openclawbench.records.risk import Onset, OnsetCandidates, Risk, RiskSignals
 from openclawbench.records.session import TraceSummaryRow, Trajectory
 from openclawbench.records.vocabulary import OracleOutcome, RiskBucket, SliceLabel
-from openclawbench.rules.checks import CheckRules
-from openclawbench.rules.control import ControlRules
+from openclawbench.rules.fulltax.checks import CheckRules
+from openclawbench.rules.fulltax.control import ControlRules
+from openclawbench.rules.fulltax.repairs import RepairRules
+from openclawbench.rules.fulltax.taxonomy import Taxonomy
 from openclawbench.rules.loading.rule_book import RuleBook
-from openclawbench.rules.repairs import RepairRules
-from openclawbench.rules.taxonomy import Taxonomy
 from openclawbench.tables.schema import from_records
 
 pytestmark = pytest.mark.slow

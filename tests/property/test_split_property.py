@@ -12,7 +12,7 @@ from openclawbench.records.release import Fingerprint, LabelBasis
 from openclawbench.release.labels.fingerprint import min_hashes
 from openclawbench.release.labels.places import quotas
 from openclawbench.release.labels.split import split_corpus
-from openclawbench.rules.release import ReleaseRules
+from openclawbench.rules.release.release import ReleaseRules
 from openclawbench.storage.temporary_folder import temporary_folder
 from openclawbench.tables.schema import from_records
 

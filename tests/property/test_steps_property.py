@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from openclawbench.rules.normalize import NormalizeRules
+from openclawbench.rules.intake.normalize import NormalizeRules
 from openclawbench.sources.base import ParsedSession
 from openclawbench.sources.openclaw.adapter import OpenClaw
 from openclawbench.sources.result_pairing import Called, clean_name, pair

@@ -14,9 +14,9 @@ from openclawbench.fulltax.rules_judge.triggers import find_triggers
 from openclawbench.judge.protocol import Question
 from openclawbench.records.fulltax import StageA, StageB1, StageB2, StageC
 from openclawbench.records.packet import EventTypeCounts, Evidence, EvidenceStep, LanguageCounts, PacketUserTurn
-from openclawbench.rules.judge import JudgeRules
-from openclawbench.rules.language import LanguageRules
-from openclawbench.rules.taxonomy import Taxonomy
+from openclawbench.rules.construct.language import LanguageRules
+from openclawbench.rules.fulltax.judge import JudgeRules
+from openclawbench.rules.fulltax.taxonomy import Taxonomy
 
 RULES = JudgeRules.load()
 LANGUAGES = LanguageRules.load()

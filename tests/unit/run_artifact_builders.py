@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from openclawbench.rules.normalize import NormalizeRules
+from openclawbench.rules.intake.normalize import NormalizeRules
 from openclawbench.sources.base import MalformedSession, ParsedSession
 from openclawbench.sources.run_artifact.adapter import RunArtifact
 

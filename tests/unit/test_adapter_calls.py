@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from normalizing import RULES, SAMPLES, check_accounting, normalized_folder, read
 
-from openclawbench.rules.normalize import NormalizeRules
+from openclawbench.rules.intake.normalize import NormalizeRules
 from openclawbench.sources import identification, registry
 from openclawbench.sources.base import ParsedSession, Source
 from openclawbench.sources.io.jsonl import read_lines

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from normalizing import Row, normalized_folder
 
-from openclawbench.rules.normalize import NormalizeRules
+from openclawbench.rules.intake.normalize import NormalizeRules
 from openclawbench.sources.aec_bench.trajectory import AecTrajectory
 from openclawbench.sources.aec_bench.truncation import last_reply
 from openclawbench.sources.base import ParsedSession

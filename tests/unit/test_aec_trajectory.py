@@ -11,7 +11,7 @@ from normalizing import Normalized, normalized_folder
 
 from openclawbench.records.oracle import OracleRecord
 from openclawbench.records.session import RunContext, RunSummary, Step, UserTurn
-from openclawbench.rules.normalize import NormalizeRules
+from openclawbench.rules.intake.normalize import NormalizeRules
 from openclawbench.sources.aec_bench.chat_messages import ChatMessages
 from openclawbench.sources.aec_bench.conversation import AecConversation
 from openclawbench.sources.aec_bench.trajectory import AecTrajectory

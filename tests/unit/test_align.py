@@ -14,7 +14,7 @@ from openclawbench.construct.describe.describe import describe
 from openclawbench.records.evidence import AlignedDescriptor, Descriptor
 from openclawbench.records.packet import Evidence
 from openclawbench.records.session import Step
-from openclawbench.rules.align import AlignRules, FuzzyRule
+from openclawbench.rules.construct.align import AlignRules, FuzzyRule
 from openclawbench.storage.data_folder import DataFolder
 from openclawbench.tables.record import STEP_KEY, TRAJECTORY_KEY
 from openclawbench.tables.schema import conform, schema

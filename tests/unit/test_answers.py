@@ -7,7 +7,7 @@ import pytest
 
 from openclawbench.fulltax.answers.parsing import read_reply
 from openclawbench.records.fulltax import StageA, StageB1
-from openclawbench.rules.repairs import RepairRules
+from openclawbench.rules.fulltax.repairs import RepairRules
 
 RULES = RepairRules.load()
 QUOTE = {"step_id": 1, "field": "action_text", "quote": "done"}

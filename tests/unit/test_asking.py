@@ -22,9 +22,9 @@ from openclawbench.judge.transport.endpoint import Endpoint, printable_url
 from openclawbench.judge.transport.protocol import RejectedRequest, TransientError
 from openclawbench.judge.transport.request_options import RequestOptions
 from openclawbench.judge.transport.responses import check_response, message_in, retry_after
-from openclawbench.rules.asking import AskingRules
-from openclawbench.rules.prices import Price, PriceRules
-from openclawbench.rules.request import RequestRules
+from openclawbench.rules.judge.asking import AskingRules
+from openclawbench.rules.judge.prices import Price, PriceRules
+from openclawbench.rules.judge.request import RequestRules
 from openclawbench.workspace.judges import price_of
 
 RULES = AskingRules.load()

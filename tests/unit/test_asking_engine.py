@@ -13,7 +13,7 @@ from openclawbench.judge.protocol import AnswerCheck, AnswerProblem, Question
 from openclawbench.judge.settings import AskingSettings
 from openclawbench.judge.transport.protocol import HttpResponse
 from openclawbench.judge.transport.responses import check_response
-from openclawbench.rules.asking import AskingRules
+from openclawbench.rules.judge.asking import AskingRules
 from openclawbench.workspace.judges import make_asking
 
 BODY = response().partition(b"\r\n\r\n")[2]

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from openclawbench.records.session import RunSummary, Step, UserTurn
-from openclawbench.rules.normalize import NormalizeRules
+from openclawbench.rules.intake.normalize import NormalizeRules
 from openclawbench.sources.atif.adapter import Atif
 from openclawbench.sources.base import MalformedSession, ParsedSession
 from openclawbench.tables.schema import from_records

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from openclawbench.rules.normalize import NormalizeRules
+from openclawbench.rules.intake.normalize import NormalizeRules
 from openclawbench.sources.openclaw.background_commands import link_background
 
 RULES = NormalizeRules.load()

@@ -15,7 +15,7 @@ from openclawbench.intake.intake import Intake, take_in
 from openclawbench.intake.oracles.files import numbered_lines
 from openclawbench.intake.oracles.jsonl import read_oracle
 from openclawbench.records.session import FileOutcome, RunManifestRow, SourceFile, Trajectory
-from openclawbench.rules.normalize import NormalizeRules
+from openclawbench.rules.intake.normalize import NormalizeRules
 from openclawbench.storage.data_folder import DataFolder
 from openclawbench.tables.record import Record
 from openclawbench.tables.schema import conform

@@ -11,8 +11,8 @@ from openclawbench.fulltax.annotation.repair_stage import annotate
 from openclawbench.fulltax.annotation.repairs import RuleSet
 from openclawbench.records.fulltax import EvidenceQuote, Span
 from openclawbench.records.packet import Evidence
-from openclawbench.rules.checks import CheckRules
-from openclawbench.rules.repairs import RepairRules
+from openclawbench.rules.fulltax.checks import CheckRules
+from openclawbench.rules.fulltax.repairs import RepairRules
 
 RULES = RuleSet(TAXONOMY, CheckRules.load(), RepairRules.load())
 FAMILY = {subtype.name: subtype.family for subtype in TAXONOMY.subtypes}

@@ -8,7 +8,7 @@ import polars as pl
 from openclawbench.records.release import Fingerprint, LabelBasis
 from openclawbench.release.labels.places import uniform_hash, zone_at
 from openclawbench.release.labels.split import split_corpus
-from openclawbench.rules.release import ReleaseRules
+from openclawbench.rules.release.release import ReleaseRules
 from openclawbench.tables.schema import empty, from_records
 
 RULES = ReleaseRules.load()

@@ -8,7 +8,7 @@ from describe_steps import FLAGS, LANGUAGES, RULES, SHELL, apart, call, describe
 
 from openclawbench.construct.describe.describe import describe
 from openclawbench.records.vocabulary import AutoFlag
-from openclawbench.rules.flags import FlagRules
+from openclawbench.rules.construct.flags import FlagRules
 from openclawbench.rules.loading.own_folder import OVERRIDE
 from openclawbench.rules.loading.rule_file import rule_path
 

@@ -13,7 +13,7 @@ from openclawbench.release.labels.duplicates import near_sides, shared_buckets
 from openclawbench.release.labels.fingerprint import min_hashes, shingles
 from openclawbench.release.labels.leakage import LabelledSides, certificate, memoriser
 from openclawbench.release.labels.sketches import sketch_bands, sketch_tables
-from openclawbench.rules.release import ReleaseRules
+from openclawbench.rules.release.release import ReleaseRules
 
 RULES = ReleaseRules.load()
 TEXT = "\n".join(

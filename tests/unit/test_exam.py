@@ -31,7 +31,7 @@ from openclawbench.exam.rewrite import Rewrite, ids, record, rewrite_session
 from openclawbench.exam.score import compare, score_card
 from openclawbench.exam.store import is_stored, other_rows, session_lines, store_of, transcript_rows
 from openclawbench.exam.values import drawn_values, recorded_values
-from openclawbench.rules.taxonomy import Taxonomy
+from openclawbench.rules.fulltax.taxonomy import Taxonomy
 from openclawbench.sources.openclaw.sqlite_store import FILE_NAME, StoredSession, read_store
 
 ALL = load_families()

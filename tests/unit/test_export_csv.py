@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 
 from openclawbench.inspect.export.tables import encode
-from openclawbench.rules.trace import TraceRules
+from openclawbench.rules.construct.trace import TraceRules
 
 INSIDE = {"behaviour": "gave_up", "tokens": {"in": 3}, "errors": ["a", "b"]}
 COLUMNS = {"run_end": "error", "aborted_last_run": False, "tool_calls": 1, "replies": 0, "longest_repeat": 1}

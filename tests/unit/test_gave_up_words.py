@@ -3,8 +3,8 @@
 import polars as pl
 import pytest
 
-from openclawbench.rules.language import LanguageRules
-from openclawbench.rules.trace import TraceRules
+from openclawbench.rules.construct.language import LanguageRules
+from openclawbench.rules.construct.trace import TraceRules
 
 REPLIES = {
     "en": ("I could not read the file.", "I read the file; nothing is missing."),

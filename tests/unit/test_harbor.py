@@ -9,7 +9,7 @@ from normalizing import Normalized, normalized_folder
 
 from openclawbench.inspect.doctor import examine_folder
 from openclawbench.intake.intake import take_in
-from openclawbench.rules.normalize import NormalizeRules
+from openclawbench.rules.intake.normalize import NormalizeRules
 from openclawbench.sources.sidecars import harbor
 from openclawbench.storage.data_folder import DataFolder
 

@@ -16,7 +16,7 @@ from openclawbench.construct.normalize.normalize import normalize
 from openclawbench.intake.intake import Intake, take_in
 from openclawbench.intake.raw_folder import LINKS, NO_FOLDER, files_below
 from openclawbench.records.session import RunManifestRow, SourceFile
-from openclawbench.rules.normalize import NormalizeRules
+from openclawbench.rules.intake.normalize import NormalizeRules
 from openclawbench.storage.data_folder import DataFolder
 from openclawbench.storage.parquet_io import write_parquet
 

@@ -8,7 +8,7 @@ import pytest
 from normalizing import Normalized, normalized_rows, raw_row, read
 
 from openclawbench.base.session_names import copy_order
-from openclawbench.rules.normalize import NormalizeRules
+from openclawbench.rules.intake.normalize import NormalizeRules
 from openclawbench.sources.openclaw.adapter import OpenClaw
 
 HEADER = {"type": "session", "version": 3, "id": "s-1", "timestamp": "2026-01-01T00:00:00.000Z", "cwd": "/w"}

@@ -9,9 +9,9 @@ from describe_steps import FLAGS, LANGUAGES, apart, call, reply
 
 from openclawbench.construct.describe.language import detect_languages
 from openclawbench.errors import InvalidRules
-from openclawbench.rules.flags import FlagRules
-from openclawbench.rules.judge import JudgeRules
-from openclawbench.rules.language import LanguageRules
+from openclawbench.rules.construct.flags import FlagRules
+from openclawbench.rules.construct.language import LanguageRules
+from openclawbench.rules.fulltax.judge import JudgeRules
 from openclawbench.rules.loading.own_folder import OVERRIDE
 from openclawbench.rules.loading.rule_file import rule_path
 

@@ -16,7 +16,7 @@ from openclawbench.judge.ledger.merge_shards import copy_known_answers
 from openclawbench.judge.ledger.report import compact, export_answers, faults, stats
 from openclawbench.judge.ledger.sqlite_file import NAME, reading
 from openclawbench.judge.ledger.stored_answer import now
-from openclawbench.rules.asking import AskingRules
+from openclawbench.rules.judge.asking import AskingRules
 
 RULES = AskingRules.load().commit.model_copy(update={"ballast_bytes": 1000})
 BODY = response().partition(b"\r\n\r\n")[2]

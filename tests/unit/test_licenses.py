@@ -15,8 +15,8 @@ from openclawbench.intake.licenses import LICENSE, card_of
 from openclawbench.records.session import FileOutcome, RunManifestRow, SourceFile, Trajectory
 from openclawbench.release.input_files import counted, sorted_inputs
 from openclawbench.release.provenance import stated_licenses
-from openclawbench.rules.normalize import NormalizeRules
-from openclawbench.rules.tables import TableRules
+from openclawbench.rules.intake.normalize import NormalizeRules
+from openclawbench.rules.intake.tables import TableRules
 from openclawbench.storage.data_folder import DataFolder
 from openclawbench.tables.schema import empty
 

@@ -9,7 +9,7 @@ from normalizing import check_accounting, normalized_folder
 
 from openclawbench.records.oracle import OracleRecord
 from openclawbench.records.session import RunSummary, Step
-from openclawbench.rules.normalize import NormalizeRules
+from openclawbench.rules.intake.normalize import NormalizeRules
 from openclawbench.sources.base import MalformedSession, ParsedSession
 from openclawbench.sources.llm_benchmark import LlmBenchmark, rows_of
 from openclawbench.tables.record import Keyed

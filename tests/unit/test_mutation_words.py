@@ -3,7 +3,7 @@ written."""
 
 import pytest
 
-from openclawbench.rules.judge import JudgeRules
+from openclawbench.rules.fulltax.judge import JudgeRules
 
 GROUPS = JudgeRules.load().groups
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from openclawbench.rules.normalize import NormalizeRules, finder
+from openclawbench.rules.intake.normalize import NormalizeRules, finder
 
 RULES = NormalizeRules.load()
 WAITING = [*RULES.user_kinds, *RULES.envelopes]

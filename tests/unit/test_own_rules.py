@@ -1,16 +1,19 @@
 """OPENCLAWBENCH_RULES: a folder that is none, or a file whose name means nothing, is an error and not the defaults."""
 
+import importlib
+import pkgutil
+import shutil
 from pathlib import Path
 
 import pytest
 
 from openclawbench.errors import InvalidRules
 from openclawbench.inspect.doctor import settings_in_force
-from openclawbench.rules.loading.own_folder import OVERRIDE, own_files
+from openclawbench.rules.construct.packet import PacketRules
+from openclawbench.rules.loading.own_folder import OVERRIDE, PACKAGE, own_files, rule_file_names, shipped_path
 from openclawbench.rules.loading.rule_book import RuleBook
-from openclawbench.rules.loading.rule_file import BUILT_IN, rule_path
-from openclawbench.rules.packet import PacketRules
-from openclawbench.rules.release import ReleaseRules
+from openclawbench.rules.loading.rule_file import Rules, rule_path
+from openclawbench.rules.release.release import ReleaseRules
 from openclawbench.storage.data_folder import DataFolder
 from openclawbench.workspace.settings import settings
 
@@ -20,7 +23,7 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with one rule file, which is in force."""
     folder = tmp_path / "my-rules"
     folder.mkdir()
-    text = (BUILT_IN / "release.toml").read_text()
+    text = shipped_path("release.toml").read_text()
     (folder / "release.toml").write_text(text.replace("test_share = 0.1", "test_share = 0.3"))
     monkeypatch.setenv(OVERRIDE, str(folder))
     return folder
@@ -28,8 +31,29 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_a_file_of_the_folder_takes_the_place_of_the_one_of_its_name(own: Path) -> None:
     assert ReleaseRules.load().test_share == 0.3
-    assert rule_path("risk.toml") == BUILT_IN / "risk.toml"
-    assert own_files() == [own / "release.toml"]
+    assert rule_path("risk.toml") == shipped_path("risk.toml")
+    assert own_files() == {"release.toml": own / "release.toml"}
+
+
+def test_a_copy_of_the_shipped_folder_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    copy = shutil.copytree(PACKAGE / "rules", tmp_path / "rules")
+    monkeypatch.setenv(OVERRIDE, str(copy))
+    assert rule_path("risk.toml") == copy / "construct" / "risk.toml"
+    assert not [row for row in own_files().values() if not row.is_relative_to(copy)]
+    (copy / "risk.toml").write_text('version = "1"\n')
+    with pytest.raises(InvalidRules, match=r"risk\.toml: .*risk\.toml is a rule file of the same name"):
+        rule_path("risk.toml")
+
+
+def test_rule_files_are_those_that_a_loader_reads() -> None:
+    """Data files of the package (families of the exam, descriptions of fields) cannot be replaced."""
+    for module in pkgutil.walk_packages([str(PACKAGE)], "openclawbench."):
+        if module.name.endswith(("settings", "rules", "recipe")) or ".rules." in module.name:
+            importlib.import_module(module.name)
+    read = {
+        getattr(kind, "FILE", "") for kind in Rules.__subclasses__() if kind.__module__.startswith("openclawbench.")
+    }
+    assert rule_file_names() == {name for name in read if name.endswith(".toml") and "*" not in name}
 
 
 def test_a_folder_that_is_not_there_is_named_with_the_one_that_was_meant(

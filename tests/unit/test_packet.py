@@ -16,10 +16,10 @@ from openclawbench.errors import InvalidRules
 from openclawbench.records.oracle import Fused
 from openclawbench.records.packet import Evidence, Packet
 from openclawbench.records.session import Step, Trajectory, UserTurn
+from openclawbench.rules.construct.onset import OnsetRules
+from openclawbench.rules.construct.packet import PacketRules
+from openclawbench.rules.construct.risk import RiskRules
 from openclawbench.rules.loading.rule_file import rule_path
-from openclawbench.rules.onset import OnsetRules
-from openclawbench.rules.packet import PacketRules
-from openclawbench.rules.risk import RiskRules
 from openclawbench.tables.schema import from_records
 
 T16 = "trajectory_id subset oracle_outcome risk_bucket risk_score slice_label onset_candidates event_type_counts steps"

@@ -9,9 +9,9 @@ import polars as pl
 import pytest
 
 from openclawbench.errors import InvalidRules
-from openclawbench.rules.align import AlignRules
-from openclawbench.rules.describe import DescribeRules
-from openclawbench.rules.flags import FlagRules
+from openclawbench.rules.construct.align import AlignRules
+from openclawbench.rules.construct.describe import DescribeRules
+from openclawbench.rules.construct.flags import FlagRules
 from openclawbench.rules.loading.patterns import defer_compilation, rust_accepts, rust_pattern
 from openclawbench.rules.loading.rule_file import Rules, read_rules
 

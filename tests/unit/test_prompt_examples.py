@@ -10,7 +10,7 @@ from pydantic import BaseModel
 
 from openclawbench.judge.prompts import PromptA, PromptB1, PromptB2, PromptC, StagePrompt
 from openclawbench.records.fulltax import StageA, StageB1, StageB2, StageC
-from openclawbench.rules.taxonomy import Taxonomy
+from openclawbench.rules.fulltax.taxonomy import Taxonomy
 
 ROOT = Path(__file__).parents[2]
 SHOWN = [

@@ -35,10 +35,10 @@ from openclawbench.records.vocabulary import (
     SpanLabel,
     Verdict,
 )
-from openclawbench.rules.checks import CheckRules
-from openclawbench.rules.loading.rule_file import BUILT_IN
-from openclawbench.rules.sent import SentRules
-from openclawbench.rules.taxonomy import Taxonomy
+from openclawbench.rules.fulltax.checks import CheckRules
+from openclawbench.rules.fulltax.taxonomy import Taxonomy
+from openclawbench.rules.judge.sent import SentRules
+from openclawbench.rules.loading.own_folder import shipped_path
 from openclawbench.runtime.stage import stage
 
 ALL: list[tuple[type[StagePrompt], type[BaseModel]]] = [
@@ -250,7 +250,7 @@ def test_a_changed_shared_prompt_or_way_of_writing_changes_the_digest(
     assert before.sha256 == after.sha256 and before.digest != after.digest
     own = folder / "rules"
     own.mkdir()
-    text = (BUILT_IN / "sent.toml").read_text(encoding="utf-8")
+    text = shipped_path("sent.toml").read_text(encoding="utf-8")
     (own / "sent.toml").write_text(text.replace("id_digits = 12", "id_digits = 16"), encoding="utf-8")
     monkeypatch.setenv("OPENCLAWBENCH_RULES", str(own))
     assert PromptA.load().digest != after.digest

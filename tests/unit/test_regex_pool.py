@@ -4,8 +4,8 @@ import threading
 
 import polars as pl
 
-from openclawbench.rules.describe import DescribeRules
-from openclawbench.rules.flags import FlagRules
+from openclawbench.rules.construct.describe import DescribeRules
+from openclawbench.rules.construct.flags import FlagRules
 from openclawbench.tables.regex_pool import MOST, THREADS, collect_in_pool
 
 

@@ -11,9 +11,9 @@ from aligned_steps import aligned
 from openclawbench.construct.onset import onset
 from openclawbench.construct.slice import slice
 from openclawbench.errors import InvalidRules
+from openclawbench.rules.construct.onset import OnsetRules
+from openclawbench.rules.construct.risk import RiskRules
 from openclawbench.rules.loading.rule_file import Rules, rule_path
-from openclawbench.rules.onset import OnsetRules
-from openclawbench.rules.risk import RiskRules
 
 RISK, ONSET = RiskRules.load(), OnsetRules.load()
 FLAGS = {"write_under_uncertainty": 3.0, "uncertainty": 0.7, "memory_write": 2.5, "error_signal": 1.6}

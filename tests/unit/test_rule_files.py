@@ -14,22 +14,23 @@ import pytest
 import openclawbench.rules
 from openclawbench.errors import InvalidRules
 from openclawbench.records import vocabulary
-from openclawbench.rules.align import AlignRules
-from openclawbench.rules.describe import DescribeRules
-from openclawbench.rules.flags import FlagRules
-from openclawbench.rules.loading.rule_file import BUILT_IN, Rules
-from openclawbench.rules.onset import OnsetRules
-from openclawbench.rules.risk import RiskRules
-from openclawbench.rules.shell import ShellRules
+from openclawbench.rules.construct.align import AlignRules
+from openclawbench.rules.construct.describe import DescribeRules
+from openclawbench.rules.construct.flags import FlagRules
+from openclawbench.rules.construct.onset import OnsetRules
+from openclawbench.rules.construct.risk import RiskRules
+from openclawbench.rules.construct.shell import ShellRules
+from openclawbench.rules.loading.own_folder import PACKAGE, shipped_path
+from openclawbench.rules.loading.rule_file import Rules
 
-for module in pkgutil.iter_modules(openclawbench.rules.__path__):
-    importlib.import_module(f"openclawbench.rules.{module.name}")
+for module in pkgutil.walk_packages(openclawbench.rules.__path__, "openclawbench.rules."):
+    importlib.import_module(module.name)
 KINDS = {
     kind.FILE: kind
     for kind in Rules.__subclasses__()
-    if kind.FOLDER == BUILT_IN and "*" not in getattr(kind, "FILE", "*")
+    if kind.__module__.startswith("openclawbench.rules.") and "*" not in kind.FILE
 }
-CONTENTS = {file: tomllib.loads((BUILT_IN / file).read_text(encoding="utf-8")) for file in KINDS}
+CONTENTS = {file: tomllib.loads(shipped_path(file).read_text(encoding="utf-8")) for file in KINDS}
 WORDS = {
     word
     for name in vars(vocabulary)
@@ -186,7 +187,7 @@ def test_an_id_that_is_given_twice_is_refused(file: str) -> None:
 
 def test_the_files_as_they_are_are_taken() -> None:
     assert len(KINDS) >= 18
-    assert not {path.name for path in BUILT_IN.glob("*.toml")} - set(KINDS)
+    assert not {path.name for path in (PACKAGE / "rules").rglob("*.toml")} - set(KINDS)
     for kind in KINDS.values():
         kind.load()
 

@@ -11,15 +11,15 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from openclawbench.errors import InvalidRules
-from openclawbench.rules.align import AlignRules
-from openclawbench.rules.loading.rule_file import BUILT_IN, Rules
+from openclawbench.rules.construct.align import AlignRules
+from openclawbench.rules.construct.onset import OnsetRules
+from openclawbench.rules.construct.risk import RiskRules
+from openclawbench.rules.fulltax.taxonomy import Taxonomy
+from openclawbench.rules.loading.own_folder import rule_file_names, shipped_path
+from openclawbench.rules.loading.rule_file import Rules
 from openclawbench.rules.loading.toml_lines import Place, line_of, lines_with, located
-from openclawbench.rules.onset import OnsetRules
-from openclawbench.rules.risk import RiskRules
-from openclawbench.rules.taxonomy import Taxonomy
 
-DATA = ("families", "store.toml")  # of the exam, and no rules
-FILES = sorted(path for path in BUILT_IN.parent.rglob("*.toml") if not {*DATA} & {*path.parts})
+FILES = [shipped_path(name) for name in sorted(rule_file_names())]
 TEXT = """\
 # a comment with a [table] and a key = "value"
 top = 1
@@ -106,7 +106,7 @@ def test_any_text_ends(text: str) -> None:
 
 def refusal(kind: type[Rules], folder: Path, *changes: tuple[str, str]) -> str:
     """What is said of a rule file with these texts changed."""
-    text = (BUILT_IN / kind.FILE).read_text(encoding="utf-8")
+    text = shipped_path(kind.FILE).read_text(encoding="utf-8")
     for old, new in changes:
         assert old in text
         text = text.replace(old, new, 1)
@@ -119,7 +119,7 @@ def refusal(kind: type[Rules], folder: Path, *changes: tuple[str, str]) -> str:
 
 def number(file: str, text: str) -> int:
     """The line of a built-in rule file on which a text stands first."""
-    return (BUILT_IN / file).read_text(encoding="utf-8").split(text)[0].count("\n") + 1
+    return shipped_path(file).read_text(encoding="utf-8").split(text)[0].count("\n") + 1
 
 
 def test_a_fault_names_file_line_key_and_rule(tmp_path: Path) -> None:
@@ -140,7 +140,7 @@ def test_a_key_that_is_missing_or_none_has_the_line_of_its_entry(tmp_path: Path)
 
 def test_words_that_do_not_fit_each_other_have_both_lines(tmp_path: Path) -> None:
     medium, high = number("risk.toml", "medium_from ="), number("risk.toml", "high_from =")
-    text = (BUILT_IN / "risk.toml").read_text(encoding="utf-8")
+    text = shipped_path("risk.toml").read_text(encoding="utf-8")
     wrong = text.split("medium_from = ")[1].split()[0]
     assert f": lines {medium} and {high}: " in refusal(
         RiskRules, tmp_path, (f"medium_from = {wrong}", "medium_from = 99")
@@ -184,7 +184,7 @@ def test_a_misspelt_key_is_named_and_not_what_lacks_because_of_it(tmp_path: Path
 def test_a_file_with_a_byte_order_mark_and_line_ends_of_windows_is_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    text = (BUILT_IN / "risk.toml").read_text(encoding="utf-8")
+    text = shipped_path("risk.toml").read_text(encoding="utf-8")
     (tmp_path / "risk.toml").write_bytes(b"\xef\xbb\xbf" + text.replace("\n", "\r\n").encode())
     as_shipped = RiskRules.load()
     monkeypatch.setenv("OPENCLAWBENCH_RULES", str(tmp_path))

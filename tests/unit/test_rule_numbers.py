@@ -15,9 +15,10 @@ from pydantic.fields import FieldInfo
 
 import openclawbench
 from openclawbench.errors import InvalidRules
-from openclawbench.rules.control import ControlRules
+from openclawbench.rules.fulltax.control import ControlRules
+from openclawbench.rules.loading.own_folder import shipped_path
 from openclawbench.rules.loading.rule_file import Rules
-from openclawbench.rules.release import ReleaseRules
+from openclawbench.rules.release.release import ReleaseRules
 
 OF_TRL = "openclawbench.detect.training.trainer"  # subclasses of trl's trainer, from the extra `train`; no rule file
 for module in pkgutil.walk_packages(openclawbench.__path__, "openclawbench."):
@@ -78,7 +79,7 @@ def test_every_number_of_a_rule_file_has_a_range() -> None:
 def test_a_number_out_of_its_range_is_refused(
     kind: type[Rules], sentence: str, instead: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    text = (kind.FOLDER / kind.FILE).read_text()
+    text = shipped_path(kind.FILE).read_text()
     place = text.index("[calibration]") if sentence.startswith("share") else 0
     assert sentence in text[place:]
     (tmp_path / kind.FILE).write_text(text[:place] + text[place:].replace(sentence, instead, 1))

@@ -10,21 +10,22 @@ import pytest
 from openclawbench.errors import InvalidRules
 from openclawbench.inspect.whatif.rules import read_own
 from openclawbench.reports.settings import EvidenceReportRules
-from openclawbench.rules.describe import DescribeRules
-from openclawbench.rules.judge import JudgeRules
+from openclawbench.rules.construct.describe import DescribeRules
+from openclawbench.rules.construct.trace import TraceRules
+from openclawbench.rules.fulltax.judge import JudgeRules
+from openclawbench.rules.fulltax.repairs import RepairRules
+from openclawbench.rules.fulltax.taxonomy import Taxonomy
+from openclawbench.rules.intake.normalize import NormalizeRules
+from openclawbench.rules.loading.own_folder import PACKAGE, shipped_path
 from openclawbench.rules.loading.references import texts_at
-from openclawbench.rules.loading.rule_file import BUILT_IN, Rules, read_rules
-from openclawbench.rules.normalize import NormalizeRules
-from openclawbench.rules.repairs import RepairRules
-from openclawbench.rules.taxonomy import Taxonomy
-from openclawbench.rules.trace import TraceRules
+from openclawbench.rules.loading.rule_file import Rules, read_rules
 
 Kind = type[Rules]
 
 
 def own(folder: Path, monkeypatch: pytest.MonkeyPatch, file: str, *changes: tuple[str, str]) -> int:
     """Rules of one's own in force: a built-in file with some texts changed. The line of the first change."""
-    text = (BUILT_IN / file).read_text(encoding="utf-8")
+    text = shipped_path(file).read_text(encoding="utf-8")
     line = text.split(changes[0][0])[0].count("\n") + 1
     for old, new in changes:
         assert old in text, old
@@ -95,9 +96,9 @@ def test_a_name_that_another_file_does_not_have_is_refused(
 
 
 def test_a_report_that_counts_rules_where_there_are_none_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    content = tomllib.loads((EvidenceReportRules.FOLDER / "evidence.toml").read_text(encoding="utf-8"))
+    content = tomllib.loads(shipped_path("evidence.toml").read_text(encoding="utf-8"))
     content["rule_file"][5]["names"] = ["signal.nam"]
-    path = EvidenceReportRules.FOLDER / "evidence.toml"
+    path = shipped_path("evidence.toml")
     rules = EvidenceReportRules.checked(content, path)
     with pytest.raises(InvalidRules, match=r"evidence\.toml: risk\.toml: has no signal\.nam"):
         rules.must_fit(content, path, read_rules)
@@ -133,7 +134,7 @@ def test_a_mechanism_or_a_group_that_detectors_need_may_not_be_left_out(
 
 
 def test_every_mechanism_that_a_detector_fires_is_in_the_shipped_rules() -> None:
-    folder = BUILT_IN.parent / "fulltax" / "rules_judge"
+    folder = PACKAGE / "fulltax" / "rules_judge"
     text = "".join(path.read_text(encoding="utf-8") for path in sorted(folder.rglob("*.py")))
     fired = set(re.findall(r'fire\(\s*trace,\s*"(\w+)"', text))
     known = {rule.id for rule in JudgeRules.load().mechanisms}
@@ -146,8 +147,8 @@ def test_spellings_of_a_tool_are_one(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_what_if_asks_the_files_that_are_given_together(tmp_path: Path) -> None:
-    describe = (BUILT_IN / "describe.toml").read_text(encoding="utf-8").replace('"process"', '"handler"')
-    trace = (BUILT_IN / "trace.toml").read_text(encoding="utf-8").replace('"process"', '"handler"')
+    describe = shipped_path("describe.toml").read_text(encoding="utf-8").replace('"process"', '"handler"')
+    trace = shipped_path("trace.toml").read_text(encoding="utf-8").replace('"process"', '"handler"')
     kinds: dict[str, Kind] = {"describe.toml": DescribeRules, "trace.toml": TraceRules}
     (tmp_path / "trace.toml").write_text(trace, encoding="utf-8")
     with pytest.raises(InvalidRules, match=r"trace\.toml: line [0-9]+: waiting_tools: \"handler\" is not one of"):
@@ -157,7 +158,7 @@ def test_what_if_asks_the_files_that_are_given_together(tmp_path: Path) -> None:
 
 
 def test_a_taxonomy_has_every_subtype_and_candidate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    text = (BUILT_IN / "taxonomy.toml").read_text(encoding="utf-8")
+    text = shipped_path("taxonomy.toml").read_text(encoding="utf-8")
     own(
         tmp_path,
         monkeypatch,

@@ -21,7 +21,7 @@ from openclawbench.judge.protocol import Judge, Question
 from openclawbench.records.fulltax import EvidenceQuote
 from openclawbench.records.packet import Evidence
 from openclawbench.records.vocabulary import CandidateSubtype
-from openclawbench.rules.judge import PatternGroup
+from openclawbench.rules.fulltax.judge import PatternGroup
 
 
 @pytest.mark.parametrize("name", ANOMALOUS)

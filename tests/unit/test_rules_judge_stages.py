@@ -11,8 +11,8 @@ from openclawbench.errors import InvalidRules
 from openclawbench.fulltax.rules_judge import RulesJudge, answer_b1, answer_b2, answer_c
 from openclawbench.judge.protocol import Question
 from openclawbench.records.fulltax import EvidenceQuote, Span, StageC
-from openclawbench.rules.judge import JudgeRules
-from openclawbench.rules.loading.rule_file import BUILT_IN
+from openclawbench.rules.fulltax.judge import JudgeRules
+from openclawbench.rules.loading.own_folder import shipped_path
 
 
 # ------------------------------------------------------------------------------------------- severity, verification
@@ -110,7 +110,7 @@ def test_mechanisms_absorb_only_as_the_taxonomy_allows() -> None:
 
 
 def test_a_broken_pattern_is_named(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    text = (BUILT_IN / "judge.toml").read_text(encoding="utf-8").replace(r"""'''\btool "?""", r"""'''(\btool "?""")
+    text = shipped_path("judge.toml").read_text(encoding="utf-8").replace(r"""'''\btool "?""", r"""'''(\btool "?""")
     (tmp_path / "judge.toml").write_text(text, encoding="utf-8")
     monkeypatch.setenv("OPENCLAWBENCH_RULES", str(tmp_path))
     with pytest.raises(InvalidRules, match=r"judge\.toml: line \d+: pattern\.\d+\.regex: .*not a regular expression"):

@@ -18,8 +18,8 @@ from openclawbench.intake.intake import Intake, take_in
 from openclawbench.intake.scan import entry_content
 from openclawbench.records.oracle import SourceOutcome
 from openclawbench.records.session import RunManifestRow, SourceFile
-from openclawbench.rules.normalize import NormalizeRules
-from openclawbench.rules.tables import TableRules
+from openclawbench.rules.intake.normalize import NormalizeRules
+from openclawbench.rules.intake.tables import TableRules
 from openclawbench.sources.tables import rows as table_rows
 from openclawbench.sources.tables.facts import outcome_of
 from openclawbench.sources.tables.rows import find_json_table

@@ -4,7 +4,7 @@ import pytest
 
 from openclawbench.construct.shell.classify import Shell
 from openclawbench.construct.shell.parse import parse_shell
-from openclawbench.rules.shell import ShellRules
+from openclawbench.rules.construct.shell import ShellRules
 
 SHELL = Shell(ShellRules.load())
 

@@ -3,7 +3,7 @@
 import pytest
 
 from openclawbench.construct.shell.classify import Shell
-from openclawbench.rules.shell import ShellRules
+from openclawbench.rules.construct.shell import ShellRules
 
 SHELL = Shell(ShellRules.load())
 NOTHING = SHELL.rules.nothing

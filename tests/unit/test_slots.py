@@ -4,7 +4,7 @@ import asyncio
 
 from openclawbench.judge.client.concurrency import AdaptiveConcurrency
 from openclawbench.judge.transport.protocol import TransientError
-from openclawbench.rules.asking import AskingRules
+from openclawbench.rules.judge.asking import AskingRules
 
 
 def test_slots_are_halved_once_for_a_round_and_opened_again_by_answers() -> None:

@@ -3,7 +3,7 @@
 import polars as pl
 
 from openclawbench.release.labels.places import uniform_hash
-from openclawbench.rules.release import ReleaseRules
+from openclawbench.rules.release.release import ReleaseRules
 from openclawbench.workspace.split_counts import count_splits, split_cautions
 
 RULES = ReleaseRules.load()

@@ -11,7 +11,7 @@ from run_artifact_builders import call, failed, message, result, stored, written
 from openclawbench.construct.describe.describe import describe
 from openclawbench.construct.summarize_run import summary
 from openclawbench.records.session import Step, Trajectory, UserTurn
-from openclawbench.rules.trace import TraceRules
+from openclawbench.rules.construct.trace import TraceRules
 from openclawbench.tables.schema import from_records
 
 SYNTHETIC = "[openclaw] missing tool result in session history; inserted synthetic error result for transcript repair."

@@ -8,7 +8,10 @@ import pytest
 from openclawbench.errors import UnreadableInput, UsageError
 from openclawbench.inspect.whatif.rules import differs, passed_over, read_own
 from openclawbench.inspect.whatif.whatif import RULES, make_plan
-from openclawbench.rules.loading.rule_file import BUILT_IN, rule_path
+from openclawbench.rules.loading.own_folder import PACKAGE
+from openclawbench.rules.loading.rule_file import rule_path
+
+RULE_FILES = sorted((PACKAGE / "rules").rglob("*.toml"))
 
 
 def copy(name: str, to: Path, more: str = "") -> Path:
@@ -42,11 +45,11 @@ def test_a_folder_stands_for_its_rule_files_and_several_can_be_given(tmp_path: P
 
 
 def test_a_copy_of_all_rules_may_be_given_where_those_of_other_stages_are_as_in_force(tmp_path: Path) -> None:
-    for path in BUILT_IN.glob("*.toml"):
+    for path in RULE_FILES:
         copy(path.name, tmp_path / path.name, "# a comment\n")
     assert sorted(read_own([tmp_path], RULES)) == sorted(RULES)
     others = {path.name for path in passed_over([tmp_path], RULES)}
-    assert others == {path.name for path in BUILT_IN.glob("*.toml")} - set(RULES)
+    assert others == {path.name for path in RULE_FILES} - set(RULES)
     with pytest.raises(UsageError, match=r"asking\.toml: stands for none of"):
         read_own([tmp_path / "asking.toml"], RULES)
     text = (tmp_path / "judge.toml").read_text(encoding="utf-8")

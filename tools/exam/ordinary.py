@@ -26,7 +26,7 @@ from openclawbench.fulltax.rules_judge.trace import Trace
 from openclawbench.fulltax.rules_judge.trigger import Trigger
 from openclawbench.fulltax.rules_judge.triggers import find_triggers, strong_triggers
 from openclawbench.records.packet import Evidence
-from openclawbench.rules.judge import JudgeRules
+from openclawbench.rules.fulltax.judge import JudgeRules
 from openclawbench.storage.data_folder import DataFolder
 from openclawbench.workspace.progress import Progress
 from openclawbench.workspace.settings import settings

@@ -1,6 +1,6 @@
-"""docs/reference/taxonomy.md: the subtypes of anomalies and the candidates they absorb, from rules/taxonomy.toml."""
+"""docs/reference/taxonomy.md: the subtypes of anomalies and the candidates they absorb, from taxonomy.toml."""
 
-from openclawbench.rules.taxonomy import Taxonomy
+from openclawbench.rules.fulltax.taxonomy import Taxonomy
 from tools.site.markdown import cell, table
 
 
@@ -17,7 +17,7 @@ def taxonomy_page() -> str:
     )
     return (
         "# Taxonomy\n\nA label names one of five subtypes. Each belongs to a family. The text comes from\n"
-        "`pipeline/openclawbench/rules/taxonomy.toml`, which a release carries as `taxonomy.toml`.\n\n"
+        "`pipeline/openclawbench/rules/fulltax/taxonomy.toml`, which a release carries as `taxonomy.toml`.\n\n"
         + table(("subtype", "family", "definition", "not where"), subtypes)
         + "\nStage A may also name a candidate. Stage B1 absorbs it into a subtype or drops it:\n\n"
         + table(("candidate", "definition", "absorbed into"), candidates)

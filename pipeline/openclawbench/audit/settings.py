@@ -1,7 +1,6 @@
 """Loader of audit.toml."""
 
 import re
-from pathlib import Path
 from typing import Annotated, ClassVar
 
 from pydantic import Field, field_validator
@@ -69,7 +68,6 @@ class AuditRules(Rules):
     """Everything about samples and sheets that a person may want to change."""
 
     FILE: ClassVar[str] = "audit.toml"
-    FOLDER: ClassVar[Path] = Path(__file__).parent
     events: EventSampleRules
     calibration: CalibrationRules
     answers: Answers

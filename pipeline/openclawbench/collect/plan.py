@@ -16,7 +16,7 @@ from openclawbench.base.terminal import flat
 from openclawbench.collect.scripting import Script, script_of
 from openclawbench.errors import UnreadableInput, UsageError
 from openclawbench.judge.transport.secrets import Secrets
-from openclawbench.rules.asking import AskingRules
+from openclawbench.rules.judge.asking import AskingRules
 from openclawbench.storage.data_folder import write_atomic
 
 FILE = "plan.json"

@@ -5,7 +5,7 @@ import polars as pl
 from openclawbench.base.memoize import memoize
 from openclawbench.records.evidence import AlignedDescriptor, AlignedDescriptors, Descriptors
 from openclawbench.records.session import Steps
-from openclawbench.rules.align import AlignRules
+from openclawbench.rules.construct.align import AlignRules
 from openclawbench.rules.loading.tool_names import plain_name, spelled
 from openclawbench.runtime.stage import stage
 from openclawbench.tables.collect import collect_unoptimized

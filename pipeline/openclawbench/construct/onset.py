@@ -5,7 +5,7 @@ import polars as pl
 from openclawbench.base.memoize import memoize
 from openclawbench.records.evidence import AlignedDescriptors
 from openclawbench.records.risk import Onsets, Risks, StepRisks
-from openclawbench.rules.onset import RISKIEST, OnsetRules
+from openclawbench.rules.construct.onset import RISKIEST, OnsetRules
 from openclawbench.runtime.stage import stage
 from openclawbench.tables.group_by_trajectory import group_by_trajectory
 from openclawbench.tables.record import TRAJECTORY_KEY

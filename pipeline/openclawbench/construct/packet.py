@@ -31,7 +31,7 @@ from openclawbench.records.packet import (
 from openclawbench.records.risk import Onsets, Risks
 from openclawbench.records.session import Steps, Trajectories, UserTurns
 from openclawbench.records.vocabulary import EventType
-from openclawbench.rules.packet import PacketRules
+from openclawbench.rules.construct.packet import PacketRules
 from openclawbench.runtime.stage import stage
 from openclawbench.tables.canonical_rows import canonical_rows
 from openclawbench.tables.group_by_trajectory import group_by_trajectory

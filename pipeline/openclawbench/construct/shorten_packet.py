@@ -1,4 +1,4 @@
-"""Compact: shorten the texts of a packet that is too long, in a stated order (rules/packet.toml; own choice)."""
+"""Compact: shorten the texts of a packet that is too long, in a stated order (packet.toml; own choice)."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from openclawbench.rules.packet import CutRule, PacketRules
+from openclawbench.rules.construct.packet import CutRule, PacketRules
 
 Place = tuple[str, int, str]  # step | user_turn, its place in the list, field
 

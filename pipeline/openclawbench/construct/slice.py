@@ -6,7 +6,7 @@ from openclawbench.base.memoize import memoize
 from openclawbench.records.evidence import AlignedDescriptors
 from openclawbench.records.oracle import FusedTrajectories
 from openclawbench.records.risk import Risks, StepRisks
-from openclawbench.rules.risk import RiskRules
+from openclawbench.rules.construct.risk import RiskRules
 from openclawbench.runtime.stage import stage
 from openclawbench.tables.collect import collect_unoptimized
 from openclawbench.tables.group_by_trajectory import group_by_trajectory

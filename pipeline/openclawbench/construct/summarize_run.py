@@ -7,8 +7,8 @@ import polars as pl
 from openclawbench.base.memoize import memoize
 from openclawbench.records.evidence import Descriptors
 from openclawbench.records.session import RunSummary, Steps, TraceSummaries, TraceSummary, Trajectories, UserTurns
+from openclawbench.rules.construct.trace import TraceRules
 from openclawbench.rules.loading.conditions import holds
-from openclawbench.rules.trace import TraceRules
 from openclawbench.runtime.stage import stage
 from openclawbench.tables.collect import collect_unoptimized
 from openclawbench.tables.group_by_trajectory import group_by_trajectory

@@ -34,7 +34,7 @@ from openclawbench.judge.transport.endpoint import address_of, printable_url
 from openclawbench.records.detection.packet import DetectorPacket
 from openclawbench.records.detection.prediction import Prediction
 from openclawbench.records.fulltax import Usage
-from openclawbench.rules.asking import AskingRules
+from openclawbench.rules.judge.asking import AskingRules
 from openclawbench.storage.data_folder import DataFolder, sha256_file
 from openclawbench.workspace.judges import make_asking
 

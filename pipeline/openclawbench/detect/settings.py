@@ -1,16 +1,15 @@
 """Loader of detect.toml: vocabulary, packets, protocols and scores of detectors."""
 
 from functools import cached_property
-from pathlib import Path
 from typing import ClassVar, Self, get_args
 
 from pydantic import Field, model_validator
 
 from openclawbench.errors import UsageError
 from openclawbench.records.detection.prediction import Label, Protocol
+from openclawbench.rules.judge.request import RequestRules
 from openclawbench.rules.loading.numbers import Amount, AtLeastOne, Count, MoreThanNothing, UnitInterval
 from openclawbench.rules.loading.rule_file import Rules
-from openclawbench.rules.request import RequestRules
 from openclawbench.tables.record import Record
 
 LABELS: tuple[Label, ...] = get_args(Label)
@@ -81,7 +80,6 @@ class DetectRules(Rules):
     """Everything about detectors that a person may want to change."""
 
     FILE: ClassVar[str] = "detect.toml"
-    FOLDER: ClassVar[Path] = Path(__file__).parent
     labels: list[LabelRule] = Field(alias="label")
     packet: DetectorPacketRules
     protocol: Protocols

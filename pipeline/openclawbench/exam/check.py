@@ -28,7 +28,7 @@ from openclawbench.exam.recording import (
 )
 from openclawbench.exam.rewrite import Rewrite, ids, rewrite_session
 from openclawbench.exam.values import drawn_values, recorded_values
-from openclawbench.rules.taxonomy import Taxonomy
+from openclawbench.rules.fulltax.taxonomy import Taxonomy
 
 SCRIPT_OVER = "The script of this session is at its end."
 OF_RUNTIME = ("id", "parentId", "timestamp", "responseId", "toolCallId", "type", "version", "idempotencyKey")

@@ -10,7 +10,7 @@ from openclawbench.exam.family import RECORDED_LANGUAGE, Family, Twin
 from openclawbench.exam.rewrite import Rewrite, rewrite_session
 from openclawbench.exam.store import session_lines
 from openclawbench.exam.values import recorded_values
-from openclawbench.rules.normalize import NormalizeRules
+from openclawbench.rules.intake.normalize import NormalizeRules
 from openclawbench.sources.base import ParsedSession
 from openclawbench.sources.identification import identify
 

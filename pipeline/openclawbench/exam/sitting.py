@@ -25,7 +25,7 @@ from openclawbench.judge.protocol import Judge
 from openclawbench.judge.transport.endpoint import printable_url
 from openclawbench.records.certificate import CertifiedPrompt, CertifiedShare, JudgeCertificate
 from openclawbench.reports.files import as_files, as_json
-from openclawbench.rules.packet import is_blind
+from openclawbench.rules.construct.packet import is_blind
 from openclawbench.storage.data_folder import DataFolder, write_atomic
 from openclawbench.version import __version__
 from openclawbench.workspace.progress import Progress

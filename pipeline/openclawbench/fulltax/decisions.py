@@ -8,7 +8,7 @@ from pydantic import BaseModel
 
 from openclawbench.fulltax.answers.parsing import Reading, read_reply
 from openclawbench.judge.sent_packet import opaque_id
-from openclawbench.rules.repairs import RepairRules
+from openclawbench.rules.fulltax.repairs import RepairRules
 
 COPIED = ("judge", "judge_model", "usage", "cost_usd", "request_id", "request_sha256", "response_text", "former")
 

@@ -15,8 +15,8 @@ from openclawbench.judge.prompts import PromptB1, PromptB2, PromptC, StagePrompt
 from openclawbench.judge.protocol import Question, Reply
 from openclawbench.records.json_schema import STAGE_RECORDS
 from openclawbench.records.packet import Evidence, LanguageCounts
-from openclawbench.rules.control import ControlRules
-from openclawbench.rules.repairs import RepairRules
+from openclawbench.rules.fulltax.control import ControlRules
+from openclawbench.rules.fulltax.repairs import RepairRules
 
 # Evidence has these fields and a packet does not.
 NO_LANGUAGES: dict[str, Any] = {"languages": [], "language_counts": dict.fromkeys(LanguageCounts.model_fields, 0)}

@@ -7,7 +7,7 @@ from openclawbench.judge.prompts import PromptA
 from openclawbench.judge.protocol import Judge
 from openclawbench.records.fulltax import AnswerA, AnswersA, DecisionA, DecisionsA, RequestA, RequestsA, StageA
 from openclawbench.records.packet import Evidences, PacketIndexes, Packets
-from openclawbench.rules.repairs import RepairRules
+from openclawbench.rules.fulltax.repairs import RepairRules
 from openclawbench.runtime.stage import stage
 from openclawbench.tables.schema import from_records
 

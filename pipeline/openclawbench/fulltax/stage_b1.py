@@ -19,8 +19,8 @@ from openclawbench.records.fulltax import (
     StageB1,
 )
 from openclawbench.records.packet import Evidences, PacketIndexes, Packets
-from openclawbench.rules.control import ControlRules
-from openclawbench.rules.repairs import RepairRules
+from openclawbench.rules.fulltax.control import ControlRules
+from openclawbench.rules.fulltax.repairs import RepairRules
 from openclawbench.runtime.stage import stage
 from openclawbench.tables.schema import from_records
 

@@ -20,7 +20,7 @@ from openclawbench.records.fulltax import (
     StageC,
 )
 from openclawbench.records.packet import Evidences, PacketIndexes, Packets
-from openclawbench.rules.repairs import RepairRules
+from openclawbench.rules.fulltax.repairs import RepairRules
 from openclawbench.runtime.stage import stage
 from openclawbench.tables.schema import from_records
 

@@ -13,8 +13,8 @@ from openclawbench.intake.intake import take_in
 from openclawbench.judge import prompts
 from openclawbench.records.oracle import SourceOutcome
 from openclawbench.records.session import FileOutcome, RunManifestRow, SourceFile
+from openclawbench.rules.intake.normalize import NormalizeRules
 from openclawbench.rules.loading.own_folder import OVERRIDE, own_files, shipped_path
-from openclawbench.rules.normalize import NormalizeRules
 from openclawbench.sources.tables.rows import place_of
 from openclawbench.storage.data_folder import DataFolder
 from openclawbench.tables.schema import empty
@@ -35,7 +35,9 @@ def settings_in_force(settings: Settings) -> dict[str, list[dict[str, Any]]]:
     for name, variable in FROM_ENVIRONMENT.items():
         value = os.environ.get(variable) or None
         rows.append({"setting": name, "value": value, "from": "environment" if value else "default"})
-    files = [{"file": str(path), "in_place_of": path.name, "other_keys": other_keys(path)} for path in own_files()]
+    files = [
+        {"file": str(path), "in_place_of": name, "other_keys": other_keys(path)} for name, path in own_files().items()
+    ]
     return {"settings": rows, "own_rule_files": files}
 
 

@@ -12,7 +12,7 @@ from openclawbench.intake.raw_entry import WHOLE_FILE, RawEntry, ScannedFile, es
 from openclawbench.intake.raw_folder import Stamp, read_content, read_long, reason_of, whole_content, why_unreadable
 from openclawbench.intake.raw_object_store import Fetched, Raw, content_of, local_file
 from openclawbench.intake.sidecars import SidecarReader
-from openclawbench.rules.tables import TableRules
+from openclawbench.rules.intake.tables import TableRules
 from openclawbench.sources.adapter_calls import AdapterFailure, call_hook
 from openclawbench.sources.base import IDENTITY, PARENT, Member, Source
 from openclawbench.sources.identification import FileFormat, identify

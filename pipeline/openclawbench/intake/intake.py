@@ -25,8 +25,8 @@ from openclawbench.intake.run_manifest import manifest_rows
 from openclawbench.intake.scan import RUN_MANIFEST, entry_content, scan
 from openclawbench.records.oracle import OracleRow
 from openclawbench.records.session import RunManifestRow, SourceFile
-from openclawbench.rules.oracle import OracleRules
-from openclawbench.rules.tables import TableRules
+from openclawbench.rules.intake.oracle import OracleRules
+from openclawbench.rules.intake.tables import TableRules
 from openclawbench.sources.io.file_encodings import decompressed
 from openclawbench.sources.io.mmap_files import sha256_of
 from openclawbench.sources.openclaw.sqlite_store import BrokenStore

@@ -12,7 +12,7 @@ import msgspec
 
 from openclawbench.intake.raw_entry import RawEntry
 from openclawbench.intake.raw_object_store import Raw
-from openclawbench.rules.tables import TableRules
+from openclawbench.rules.intake.tables import TableRules
 from openclawbench.sources.sidecars.table_row import CARD, FACTS, PLACE
 from openclawbench.sources.tables.rows import place_of
 from openclawbench.storage.object_store import ObjectStore

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from openclawbench.intake.oracles.files import numbered_lines
 from openclawbench.intake.oracles.sessions import OtherSubsets, SessionNames
 from openclawbench.records.session import RunManifestRow
-from openclawbench.rules.oracle import OracleRules
+from openclawbench.rules.intake.oracle import OracleRules
 from openclawbench.sources.io.json_values import load_json
 from openclawbench.storage.spilled_values import Multimap, SpilledList
 

@@ -13,8 +13,8 @@ from openclawbench.intake.raw_entry import RawEntry, ScannedFile, escape_name
 from openclawbench.intake.raw_folder import Stamp, files_below, whole_content
 from openclawbench.intake.raw_object_store import Raw, list_objects, local_file
 from openclawbench.intake.saved_scan import SavedScan, order
+from openclawbench.rules.intake.tables import TableRules
 from openclawbench.rules.loading.rule_file import canonical_digest
-from openclawbench.rules.tables import TableRules
 from openclawbench.sources.io.file_encodings import decompressed
 from openclawbench.sources.openclaw.sqlite_store import is_store, member_content
 from openclawbench.sources.tables.open_table import member_value

@@ -4,12 +4,12 @@ import re
 from functools import cache
 
 from openclawbench.base.canonical_json import sha256_text
-from openclawbench.rules.fence import FenceRules
+from openclawbench.rules.judge.fence import FenceRules
 
 NAME = re.compile(r"[A-Z][A-Z0-9_]*")
 RAW_CONTROL = [chr(code) for code in range(0x20)]  # JSON text without layout holds none
 # Characters to escape: control characters and line ends that JSON allows in a string, and the first character of a chat
-# template's own tokens (rules/fence.toml), so that a server that looks for such tokens in messages finds none in the
+# template's own tokens (fence.toml), so that a server that looks for such tokens in messages finds none in the
 # material.
 CONTROL = re.compile("[\x7f-\x9f\u2028\u2029]")
 

@@ -41,9 +41,9 @@ from openclawbench.judge.transport.endpoint import Endpoint, printable_url
 from openclawbench.judge.transport.protocol import Transport
 from openclawbench.judge.transport.request_options import RequestOptions
 from openclawbench.records.fulltax import Usage
-from openclawbench.rules.asking import AskingRules
-from openclawbench.rules.prices import Price
-from openclawbench.rules.request import RequestRules
+from openclawbench.rules.judge.asking import AskingRules
+from openclawbench.rules.judge.prices import Price
+from openclawbench.rules.judge.request import RequestRules
 
 CHUNK = 32  # questions made at a time
 NO_SECOND = ("too_long", "content_filter", REFUSED)  # asking once more would end the same way

@@ -14,10 +14,10 @@ from typing import Any, ClassVar, Self
 
 from openclawbench.base.resources import resource
 from openclawbench.errors import InvalidRules
-from openclawbench.rules.fence import FenceRules
+from openclawbench.rules.judge.fence import FenceRules
+from openclawbench.rules.judge.sent import SentRules
 from openclawbench.rules.loading.rule_file import NO_OVERRIDES, Overrides, Rules
 from openclawbench.rules.loading.toml_lines import line_of
-from openclawbench.rules.sent import SentRules
 
 OVERRIDE = "OPENCLAWBENCH_PROMPTS"
 PINS = "OPENCLAWBENCH_PROMPT_VERSIONS"

@@ -1,6 +1,6 @@
 """Retries of failed requests, and the circuit breaker that stops a run whose endpoint is down.
 
-Only transport is retried; `[retry]` of rules/asking.toml says how often and how long. An answer that arrived is never
+Only transport is retried; `[retry]` of asking.toml says how often and how long. An answer that arrived is never
 asked for again because of what it says.
 """
 
@@ -12,7 +12,7 @@ from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, wait_ran
 
 from openclawbench.errors import EndpointFailing
 from openclawbench.judge.transport.protocol import TransientError
-from openclawbench.rules.asking import Retry
+from openclawbench.rules.judge.asking import Retry
 
 Result = TypeVar("Result")
 BUSY = "status_429"
@@ -20,7 +20,7 @@ UNREACHED = ("connection_refused", "name_not_found", "tls_failed", "proxy_failed
 
 
 class RetryPolicy:
-    """When a request is sent again, and when it is given up (`[retry]` of rules/asking.toml)."""
+    """When a request is sent again, and when it is given up (`[retry]` of asking.toml)."""
 
     def __init__(self, rules: Retry) -> None:
         self.rules = rules

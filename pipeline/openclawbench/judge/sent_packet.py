@@ -1,5 +1,5 @@
 """Packets and earlier answers as a language model receives them: the same content under an opaque id, without values
-that are usual (rules/sent.toml; prompts/shared explains this to the judge)."""
+that are usual (rules/judge/sent.toml; prompts/shared explains this to the judge)."""
 
 from functools import cache
 from typing import Any
@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from openclawbench.base.canonical_json import canonical_json, sha256_text
-from openclawbench.rules.sent import SentRules
+from openclawbench.rules.judge.sent import SentRules
 
 ID = "trajectory_id"
 

@@ -6,7 +6,6 @@ It holds no clock, folder, host, processor count or limit: the same inputs give 
 import hashlib
 import platform
 import re
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -36,9 +35,9 @@ from openclawbench.records.datapackage import (
 from openclawbench.records.json_schema import SCHEMA_VERSION
 from openclawbench.release.privacy.rules import PrivacyRules
 from openclawbench.release.settings import Dataset, PublishRules
-from openclawbench.rules.loading.rule_book import NO_LABEL, RuleBook
-from openclawbench.rules.loading.rule_file import BUILT_IN, Overrides, Rules, canonical_digest, read_rules
-from openclawbench.rules.packet import is_blind
+from openclawbench.rules.construct.packet import is_blind
+from openclawbench.rules.loading.rule_book import RuleBook, label_rule_files
+from openclawbench.rules.loading.rule_file import Overrides, Rules, canonical_digest, read_rules, shipped
 from openclawbench.storage.temporary_folder import temporary_folder
 from openclawbench.tables.sorted_merge import ORDER, merge_sorted, write_sorted
 from openclawbench.version import __version__
@@ -136,18 +135,17 @@ def content_and_digest(row: dict[str, Any]) -> str:
 
 def rule_files(overrides: Overrides) -> list[RuleFile]:
     """Every rule file in force that decides labels or the release."""
-    return [rule_file(name, folder, overrides) for name, folder in sorted(rule_folders().items())]
+    return [rule_file(name, overrides) for name in rule_file_names()]
 
 
-def rule_folders() -> dict[str, Path]:
-    """File name -> folder in which it comes with the program, of those rule files."""
-    folders = {path.name: BUILT_IN for path in BUILT_IN.glob("*.toml") if path.name not in NO_LABEL}
-    return folders | {kind.FILE: kind.FOLDER for kind in OWN_RULES}
+def rule_file_names() -> list[str]:
+    """Names of those rule files."""
+    return sorted({*label_rule_files(), *(kind.FILE for kind in OWN_RULES)})
 
 
 def rule_contents(overrides: Overrides) -> dict[str, Any]:
     """File name -> content of those rule files, as they are in force, with the keys that settings override."""
-    return {name: read_rules(name, folder, overrides) for name, folder in sorted(rule_folders().items())}
+    return {name: read_rules(name, overrides) for name in rule_file_names()}
 
 
 def rule_book(contents: Mapping[str, Any]) -> RuleBook:
@@ -156,12 +154,11 @@ def rule_book(contents: Mapping[str, Any]) -> RuleBook:
     return RuleBook.of({name: content for name, content in contents.items() if name not in own})
 
 
-def rule_file(name: str, folder: Path, overrides: Overrides) -> RuleFile:
-    """One rule file, which comes with the program in `folder`."""
-    content = read_rules(name, folder, overrides)
-    shipped = tomllib.loads((folder / name).read_text(encoding="utf-8"))
+def rule_file(name: str, overrides: Overrides) -> RuleFile:
+    """One rule file, with the keys that settings override."""
+    content = read_rules(name, overrides)
     version_of, digest = str(content.get("version")), canonical_digest(content)
-    return RuleFile(file=name, version=version_of, sha256=digest, as_shipped=digest == canonical_digest(shipped))
+    return RuleFile(file=name, version=version_of, sha256=digest, as_shipped=digest == canonical_digest(shipped(name)))
 
 
 def judge_used(number: int, judge: Judge, blind: bool | None, certificate: JudgeCertificate | None) -> JudgeUsed:

@@ -122,7 +122,6 @@ class PublishRules(Rules):
     """How a release is written."""
 
     FILE: ClassVar[str] = "publish.toml"
-    FOLDER: ClassVar[Path] = Path(__file__).parent
     jsonl: Literal["plain", "gz", "zst"]
     jsonl_shard_bytes: int = Field(default=1_000_000_000, ge=1)  # releases before it lack it
     parquet: Parquet

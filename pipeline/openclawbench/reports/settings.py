@@ -1,7 +1,6 @@
 """Loaders of evidence.toml, agreement.toml and models.toml: what reports show, how they measure, where rule files name
 their ids."""
 
-from pathlib import Path
 from typing import Annotated, ClassVar, Self
 
 from pydantic import Field, model_validator
@@ -31,7 +30,6 @@ class EvidenceReportRules(Rules):
     """What the evidence report shows."""
 
     FILE: ClassVar[str] = "evidence.toml"
-    FOLDER: ClassVar[Path] = Path(__file__).parent
     alignment_rows: Count
     unknown_rows: Count
     unmatched_rows: Count
@@ -55,7 +53,6 @@ class AgreementRules(Rules):
     """How agreement of two passes and escapes of the triage are measured."""
 
     FILE: ClassVar[str] = "agreement.toml"
-    FOLDER: ClassVar[Path] = Path(__file__).parent
     confidence: float = Field(gt=0, lt=1)
     bootstrap_samples: int = Field(ge=100)
     seed: Count
@@ -76,7 +73,6 @@ class ModelsReportRules(Rules):
     """What the report on source models counts."""
 
     FILE: ClassVar[str] = "models.toml"
-    FOLDER: ClassVar[Path] = Path(__file__).parent
     confidence: float = Field(gt=0, lt=1)
     tool_use_tiers: tuple[UnitInterval, UnitInterval]
     pictured_rows: AtLeastOne

@@ -16,7 +16,7 @@ from openclawbench.reports import plots
 from openclawbench.reports.measures import proportion
 from openclawbench.reports.section import Report, Row, Section, Tables
 from openclawbench.reports.settings import AgreementRules
-from openclawbench.rules.control import ControlRules
+from openclawbench.rules.fulltax.control import ControlRules
 from openclawbench.tables.record import TRAJECTORY_KEY, Record
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ import msgspec
 import polars as pl
 
 from openclawbench.records.session import RunSummary, Step, UserTurn
-from openclawbench.rules.normalize import NormalizeRules
+from openclawbench.rules.intake.normalize import NormalizeRules
 from openclawbench.sources.base import MalformedSession, ParsedSession, Source
 from openclawbench.sources.io.jsonl import Fault, number_of_lines, pieces
 from openclawbench.tables.record import Record

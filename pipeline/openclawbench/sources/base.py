@@ -12,7 +12,7 @@ from typing import Any, ClassVar, overload
 
 import msgspec
 
-from openclawbench.rules.normalize import NormalizeRules
+from openclawbench.rules.intake.normalize import NormalizeRules
 from openclawbench.sources.io.json_ranges import element_ranges
 from openclawbench.sources.io.jsonl import Fault, RawFile, RawLine, read_lines, readable
 from openclawbench.sources.io.step_spool import SpooledSteps

@@ -9,7 +9,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
-from openclawbench.rules.normalize import NormalizeRules
+from openclawbench.rules.intake.normalize import NormalizeRules
 from openclawbench.sources.base import MalformedSession, Member, ParsedSession, Source, read_session_lines
 from openclawbench.sources.io.json_values import count_of, number_of, text_of
 from openclawbench.sources.io.jsonl import FATAL, Fault, RawLine, pieces, texts_of_line

@@ -7,7 +7,7 @@ neither task nor outcome: the row around it does.
 import hashlib
 from typing import Any
 
-from openclawbench.rules.normalize import NormalizeRules
+from openclawbench.rules.intake.normalize import NormalizeRules
 from openclawbench.sources.base import MalformedSession, ParsedSession, RecordDigests, Source, read_document_rows
 from openclawbench.sources.chat_steps import ROLES, Message, decode_message, take_messages
 from openclawbench.sources.io.jsonl import Fault

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from openclawbench.records.session import Step
-from openclawbench.rules.normalize import NormalizeRules
+from openclawbench.rules.intake.normalize import NormalizeRules
 from openclawbench.sources.io.bounded_counter import NamedCounts
 from openclawbench.sources.io.jsonl import RawLine
 from openclawbench.tables.record import Keyed

@@ -11,8 +11,8 @@ from openclawbench.judge.protocol import Judge
 from openclawbench.records.certificate import JudgeCertificate
 from openclawbench.release import __file__ as release_room
 from openclawbench.release.provenance import Certificates
+from openclawbench.rules.construct.packet import is_blind
 from openclawbench.rules.loading.rule_file import Overrides
-from openclawbench.rules.packet import is_blind
 from openclawbench.runtime.run import Run
 from openclawbench.storage.data_folder import DataFolder
 

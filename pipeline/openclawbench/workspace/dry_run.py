@@ -8,7 +8,7 @@ from openclawbench.judge.client.cost_estimate import CallAverages, CostEstimate,
 from openclawbench.judge.language_model import LanguageModelJudge
 from openclawbench.judge.protocol import Judge
 from openclawbench.judge.transport.endpoint import printable_url
-from openclawbench.rules.prices import Price
+from openclawbench.rules.judge.prices import Price
 from openclawbench.storage.data_folder import DataFolder
 from openclawbench.workspace.progress import Progress
 from openclawbench.workspace.settings import Settings

@@ -15,9 +15,9 @@ from openclawbench.judge.settings import AskingSettings
 from openclawbench.judge.transport.endpoint import Endpoint
 from openclawbench.judge.transport.protocol import Transport
 from openclawbench.records.json_schema import STAGE_RECORDS, json_schema
-from openclawbench.rules.asking import AskingRules
-from openclawbench.rules.prices import Price, PriceRules
-from openclawbench.rules.request import RequestRules
+from openclawbench.rules.judge.asking import AskingRules
+from openclawbench.rules.judge.prices import Price, PriceRules
+from openclawbench.rules.judge.request import RequestRules
 
 if TYPE_CHECKING:
     from openclawbench.judge.language_model import ClientOptions

@@ -6,7 +6,7 @@ from typing import Any
 from openclawbench.release.privacy.policy import REPORT
 from openclawbench.release.privacy.rules import PrivacyRules
 from openclawbench.release.settings import PublishRules
-from openclawbench.rules.packet import PacketRules
+from openclawbench.rules.construct.packet import PacketRules
 from openclawbench.storage.data_folder import DataFolder, read_json
 from openclawbench.workspace.settings import Settings
 

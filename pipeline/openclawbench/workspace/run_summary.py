@@ -9,7 +9,7 @@ from openclawbench.construct.normalize.messages import ARCHIVE
 from openclawbench.flow import all_stages
 from openclawbench.records.release import LabelAssignment, LabelPlace
 from openclawbench.release.writer.summarize import summary
-from openclawbench.rules.release import ReleaseRules
+from openclawbench.rules.release.release import ReleaseRules
 from openclawbench.workspace.file_outcomes import UNUSED
 from openclawbench.workspace.settings import Settings
 from openclawbench.workspace.split_counts import count_splits, split_cautions

@@ -12,7 +12,7 @@ from pathlib import Path
 from openclawbench.base.shard_selection import ShardSelection
 from openclawbench.judge.ledger.merge_shards import merge, refuse_other_shares, share_ledger, spent_in
 from openclawbench.judge.settings import AskingSettings
-from openclawbench.rules.asking import AskingRules
+from openclawbench.rules.judge.asking import AskingRules
 from openclawbench.storage.data_folder import DataFolder
 from openclawbench.storage.lease import Lease, LeaseFolder
 from openclawbench.workspace.judges import JUDGES

@@ -6,7 +6,7 @@ from typing import Any
 import polars as pl
 
 from openclawbench.release.labels.places import CUTS, SIDES
-from openclawbench.rules.release import ReleaseRules
+from openclawbench.rules.release.release import ReleaseRules
 from openclawbench.tables.record import TRAJECTORY_KEY
 
 FEW = 5  # anomalies on a test side; a rate over fewer is meaningless

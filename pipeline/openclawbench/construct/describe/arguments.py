@@ -11,9 +11,9 @@ import polars as pl
 from openclawbench.base.memoize import MemoDict, memoize
 from openclawbench.construct.describe.tool_words import ToolWords
 from openclawbench.construct.shell.command_table import patched_files
-from openclawbench.rules.describe import DescribeRules
+from openclawbench.rules.construct.describe import DescribeRules
+from openclawbench.rules.construct.shell import ShellRules
 from openclawbench.rules.loading.tool_names import plain_name, spelled
-from openclawbench.rules.shell import ShellRules
 from openclawbench.tables.schema import column
 
 DECODE = msgspec.json.Decoder().decode

@@ -8,7 +8,7 @@ import polars as pl
 
 from openclawbench.base.memoize import memoize
 from openclawbench.construct.describe.auto_flags_in_text import EVIDENCE, text_evidence
-from openclawbench.rules.flags import FlagRules
+from openclawbench.rules.construct.flags import FlagRules
 from openclawbench.tables.collect import collect_unoptimized
 from openclawbench.tables.record import STEP_KEY, TRAJECTORY_KEY
 

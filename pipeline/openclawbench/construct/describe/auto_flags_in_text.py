@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from openclawbench.rules.flags import FlagRules, TextRule
+from openclawbench.rules.construct.flags import FlagRules, TextRule
 from openclawbench.rules.loading.patterns import union
 from openclawbench.tables.record import STEP_KEY
 from openclawbench.tables.regex_pool import collect_in_pool

@@ -10,10 +10,10 @@ from openclawbench.construct.describe.language import agent_texts, step_language
 from openclawbench.construct.describe.tool_status import statuses
 from openclawbench.records.evidence import Descriptor, Descriptors
 from openclawbench.records.session import Steps
-from openclawbench.rules.describe import DescribeRules
-from openclawbench.rules.flags import FlagRules
-from openclawbench.rules.language import LanguageRules
-from openclawbench.rules.shell import ShellRules
+from openclawbench.rules.construct.describe import DescribeRules
+from openclawbench.rules.construct.flags import FlagRules
+from openclawbench.rules.construct.language import LanguageRules
+from openclawbench.rules.construct.shell import ShellRules
 from openclawbench.runtime.stage import stage
 from openclawbench.tables.lookup_join import lookup_join
 from openclawbench.tables.record import STEP_KEY

@@ -12,9 +12,9 @@ from openclawbench.construct.describe.arguments import CALL, NAMED, read_calls
 from openclawbench.construct.shell.classify import Shell, shell_of
 from openclawbench.construct.shell.command_table import Part, ShellMeaning
 from openclawbench.records.evidence import CommandPart
-from openclawbench.rules.describe import COMMAND_KINDS, DescribeRules, Doing
+from openclawbench.rules.construct.describe import COMMAND_KINDS, DescribeRules, Doing
+from openclawbench.rules.construct.shell import ShellRules
 from openclawbench.rules.loading.patterns import union
-from openclawbench.rules.shell import ShellRules
 from openclawbench.tables.collect import collect_unoptimized
 from openclawbench.tables.lookup_join import lookup_join
 from openclawbench.tables.regex_pool import collect_in_pool

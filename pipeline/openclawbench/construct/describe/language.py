@@ -10,7 +10,7 @@ import polars as pl
 
 from openclawbench.base.memoize import memoize
 from openclawbench.records.evidence import FieldLanguage
-from openclawbench.rules.language import LanguageRules, Script
+from openclawbench.rules.construct.language import LanguageRules, Script
 from openclawbench.tables.lookup_join import lookup_join
 from openclawbench.tables.record import STEP_KEY
 

@@ -6,7 +6,7 @@ import msgspec
 import polars as pl
 
 from openclawbench.base.memoize import memoize
-from openclawbench.rules.describe import TEXT_KINDS, DescribeRules, ReportRules
+from openclawbench.rules.construct.describe import TEXT_KINDS, DescribeRules, ReportRules
 from openclawbench.rules.loading.tool_names import plain_column, plain_name, plain_names
 from openclawbench.tables.lookup_join import lookup_join
 from openclawbench.tables.regex_pool import collect_in_pool

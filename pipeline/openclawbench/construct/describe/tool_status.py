@@ -7,7 +7,7 @@ import polars as pl
 
 from openclawbench.base.memoize import memoize
 from openclawbench.construct.describe.result_signals import with_signs
-from openclawbench.rules.describe import DescribeRules, FailureRule, StatusRules
+from openclawbench.rules.construct.describe import DescribeRules, FailureRule, StatusRules
 from openclawbench.rules.loading.patterns import union
 from openclawbench.rules.loading.tool_names import plain_column, plain_names
 from openclawbench.tables.lookup_join import lookup_join

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 
 from openclawbench.base.memoize import MemoDict
-from openclawbench.rules.describe import DescribeRules
+from openclawbench.rules.construct.describe import DescribeRules
 from openclawbench.rules.loading.tool_names import spelled
 
 Words = tuple[str, ...]

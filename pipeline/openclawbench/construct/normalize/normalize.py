@@ -27,7 +27,7 @@ from openclawbench.records.session import (
     UserTurn,
     UserTurns,
 )
-from openclawbench.rules.normalize import NormalizeRules
+from openclawbench.rules.intake.normalize import NormalizeRules
 from openclawbench.runtime.stage import stage
 from openclawbench.sources.adapter_calls import parse_long_session, parse_session
 from openclawbench.sources.base import MalformedSession, ParsedSession, RecordDigests, Source

@@ -12,7 +12,7 @@ from openclawbench.construct.shell.parse_plain import parse_plain_text
 from openclawbench.construct.shell.piped_input import with_fed_text
 from openclawbench.construct.shell.powershell import WordReader
 from openclawbench.construct.shell.wrappers import FED, ShellText, UnknownText, WrapperReader, find_wrapped_commands
-from openclawbench.rules.shell import Interpreter, ShellRules, SqlClient, Wrapper
+from openclawbench.rules.construct.shell import Interpreter, ShellRules, SqlClient, Wrapper
 
 MOST_WORDS = 50  # words of a loop that are followed
 DEEPEST = 8  # wrappers inside wrappers; real commands have three

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from openclawbench.construct.shell.options import OptionReader, Options
 from openclawbench.construct.shell.parse import SimpleCommand
-from openclawbench.rules.shell import CommandRule, ShellRules
+from openclawbench.rules.construct.shell import CommandRule, ShellRules
 
 # Which positionals a rule's `target` names; `rest` and `object` begin behind the sub-command.
 PLACES = {"first": slice(1), "second": slice(1, 2), "third": slice(2, 3), "last": slice(-1, None), "all": slice(None)}

@@ -5,7 +5,7 @@ import re
 from openclawbench.construct.shell.command_table import CommandTable, Part
 from openclawbench.construct.shell.options import Options
 from openclawbench.construct.shell.parse import SimpleCommand
-from openclawbench.rules.shell import Interpreter, ShellRules, SqlClient
+from openclawbench.rules.construct.shell import Interpreter, ShellRules, SqlClient
 
 SILENT = re.compile(r"'(?:[^']|'')*+'|--[^\n]*+|/\*(?:[^*]|\*(?!/))*+(?:\*/|\Z)")  # strings and comments of SQL
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from openclawbench.construct.shell.parse import SimpleCommand
-from openclawbench.rules.shell import Feeder
+from openclawbench.rules.construct.shell import Feeder
 
 EXPANDED = frozenset("$`")
 LINES = {"\\n": "\n", "\\t": "\t", "\\r": "\r"}

@@ -3,7 +3,7 @@
 import re
 
 from openclawbench.construct.shell.parse import SimpleCommand
-from openclawbench.rules.shell import WordRules
+from openclawbench.rules.construct.shell import WordRules
 
 ENVIRONMENT = "$env"  # the command that a shown variable of the environment is looked up as
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from openclawbench.construct.shell.options import OptionReader, Options
 from openclawbench.construct.shell.parse import SimpleCommand, parse_shell
 from openclawbench.construct.shell.piped_input import unescape_text
-from openclawbench.rules.shell import Wrapper
+from openclawbench.rules.construct.shell import Wrapper
 
 FED = "{}"  # an argument that is read from the input
 SETTING = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")

@@ -12,6 +12,7 @@ from openclawbench.detect.training.recipe import Recipe
 from openclawbench.errors import UnreadableInput
 from openclawbench.records.detection.training import AdapterProvenance, TrainedPhase
 from openclawbench.reports.files import as_json
+from openclawbench.rules.loading.own_folder import shipped_path
 from openclawbench.storage.data_folder import sha256_file, write_atomic
 from openclawbench.tables.record import named_counts
 
@@ -87,7 +88,7 @@ def save_adapter(run: TrainingRun, values: dict[str, Any], chosen: Path) -> Adap
     for path in sorted(chosen.iterdir()):
         if path.name != "README.md":  # an empty form of the library's
             shutil.copyfile(path, folder / path.name)
-    source = run.recipe_path or Recipe.FOLDER / Recipe.FILE
+    source = run.recipe_path or shipped_path(Recipe.FILE)
     shutil.copyfile(source, folder / RECIPE_FILE)
     files = [{"name": path.name, "sha256": sha256_file(path)} for path in sorted(folder.iterdir())]
     record = AdapterProvenance.model_validate({**values, "files": files})

@@ -92,7 +92,6 @@ class Recipe(Rules):
     """Everything that decides a training but the base model's weights and the rows."""
 
     FILE: ClassVar[str] = "lora_t42.toml"
-    FOLDER: ClassVar[Path] = Path(__file__).parent
     base: BaseRule
     balance: BalanceRule
     sequence: SequenceRule

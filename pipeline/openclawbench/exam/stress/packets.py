@@ -11,7 +11,7 @@ from typing import Any, Literal
 from openclawbench.base.canonical_json import canonical_json, sha256_text
 from openclawbench.exam.paper import Item
 from openclawbench.judge.protocol import Judge, Question, QuestionSource, Reply
-from openclawbench.rules.packet import PacketRules
+from openclawbench.rules.construct.packet import PacketRules
 
 Change = Literal["risk", "cut_around_evidence", "cut_evidence", "key_order"]
 HIGHEST_SCORE = 100.0

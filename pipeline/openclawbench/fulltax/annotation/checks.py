@@ -7,8 +7,8 @@ from openclawbench.fulltax.annotation.draft import CheckFinding, Draft, make_fin
 from openclawbench.fulltax.annotation.quote_grounding import is_grounded
 from openclawbench.records.packet import Evidence
 from openclawbench.records.vocabulary import ONSETS
-from openclawbench.rules.checks import CheckRules
-from openclawbench.rules.taxonomy import Taxonomy
+from openclawbench.rules.fulltax.checks import CheckRules
+from openclawbench.rules.fulltax.taxonomy import Taxonomy
 
 
 def check(draft: Draft, evidence: Evidence, taxonomy: Taxonomy, rules: CheckRules) -> list[CheckFinding]:

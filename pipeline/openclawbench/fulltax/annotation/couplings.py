@@ -10,7 +10,7 @@ from openclawbench.fulltax.annotation.draft import CheckFinding, Draft, make_fin
 from openclawbench.fulltax.annotation.quote_grounding import is_grounded
 from openclawbench.records.fulltax import Repair
 from openclawbench.records.packet import Evidence, EvidenceStep
-from openclawbench.rules.checks import CheckRules, Coupling
+from openclawbench.rules.fulltax.checks import CheckRules, Coupling
 
 CHECK = "subtype_field_coupling"
 MOST_NAMED = 4  # steps that a message names

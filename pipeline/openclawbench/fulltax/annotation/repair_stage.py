@@ -15,9 +15,9 @@ from openclawbench.fulltax.requests import LABEL, by_key
 from openclawbench.records.fulltax import Annotation, Annotations, DecisionsA, DecisionsB1, DecisionsB2, DecisionsC
 from openclawbench.records.packet import Evidence, Evidences, PacketIndexes
 from openclawbench.records.tiers import tier_of
-from openclawbench.rules.checks import CheckRules
-from openclawbench.rules.repairs import RepairRules
-from openclawbench.rules.taxonomy import Taxonomy
+from openclawbench.rules.fulltax.checks import CheckRules
+from openclawbench.rules.fulltax.repairs import RepairRules
+from openclawbench.rules.fulltax.taxonomy import Taxonomy
 from openclawbench.runtime.stage import stage
 from openclawbench.tables.record import TRAJECTORY_KEY
 from openclawbench.tables.schema import from_records

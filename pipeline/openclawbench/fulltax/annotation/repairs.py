@@ -11,9 +11,9 @@ from openclawbench.fulltax.annotation.quote_grounding import is_grounded
 from openclawbench.records.fulltax import RequiredFix, Span
 from openclawbench.records.packet import Evidence
 from openclawbench.records.vocabulary import ONSETS
-from openclawbench.rules.checks import CheckRules
-from openclawbench.rules.repairs import RepairRules
-from openclawbench.rules.taxonomy import Taxonomy
+from openclawbench.rules.fulltax.checks import CheckRules
+from openclawbench.rules.fulltax.repairs import RepairRules
+from openclawbench.rules.fulltax.taxonomy import Taxonomy
 
 
 @dataclass(frozen=True)

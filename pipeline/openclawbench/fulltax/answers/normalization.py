@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from openclawbench.records.fulltax import Repair
-from openclawbench.rules.repairs import RepairRules
+from openclawbench.rules.fulltax.repairs import RepairRules
 
 INTEGER = re.compile(r"-?[0-9]{1,18}")
 UNKNOWN = object()  # the meaning of a value is not certain

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ValidationError
 from openclawbench.fulltax.answers.normalization import convert_types, fill_optional, normalize
 from openclawbench.fulltax.answers.unwrapping import FIELD, GivenTwice, unwrap
 from openclawbench.records.fulltax import Repair
-from openclawbench.rules.repairs import RepairRules
+from openclawbench.rules.fulltax.repairs import RepairRules
 
 Answer = TypeVar("Answer", bound=BaseModel)
 

@@ -10,7 +10,7 @@ from openclawbench.base.code_digest import code_digest
 from openclawbench.fulltax.answers.parsing import read_reply
 from openclawbench.judge.protocol import AnswerCheck, AnswerProblem, Question
 from openclawbench.records.json_schema import STAGE_RECORDS
-from openclawbench.rules.repairs import RepairRules
+from openclawbench.rules.fulltax.repairs import RepairRules
 
 LABEL_FIELDS = {"a": "route_label", "b1": "anomaly_type_l2", "b2": "severity", "c": "verdict"}  # of each stage
 

@@ -7,7 +7,7 @@ from typing import Any
 from openclawbench.base.canonical_json import escape_lone_surrogates
 from openclawbench.judge.transport.embedded_json import objects_in
 from openclawbench.records.fulltax import Repair
-from openclawbench.rules.repairs import RepairRules
+from openclawbench.rules.fulltax.repairs import RepairRules
 
 CODE_FENCE = "code_fence"  # id of a wrapping: what is wrong with an answer is told of the text inside it
 MOST_WRAPPINGS = 8  # one inside the other

@@ -1,8 +1,8 @@
 """The rules judge: the embedded judge that needs no model, no network and no money.
 
 It answers every FullTax stage from Evidence alone, by detectors over ReAct steps. Its word lists, thresholds and tables
-are in rules/judge.toml. It is a baseline to try the pipeline with and to test it against: it sees surface cues, not
-meaning, and its labels say `judge: rules`. docs/why/rules_judge.md says how good it is.
+are in rules/fulltax/judge.toml. It is a baseline to try the pipeline with and to test it against: it sees surface cues,
+not meaning, and its labels say `judge: rules`. docs/why/rules_judge.md says how good it is.
 
 module                              what it decides
 judge                               RulesJudge: questions in, answers out

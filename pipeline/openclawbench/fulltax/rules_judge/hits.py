@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from openclawbench.rules.judge import Compiled
+from openclawbench.rules.fulltax.judge import Compiled
 
 CODE_FENCE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 BLANK = re.compile(r"\s")

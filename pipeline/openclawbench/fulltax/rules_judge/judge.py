@@ -18,8 +18,8 @@ from openclawbench.fulltax.rules_judge.triggers import find_triggers
 from openclawbench.judge.protocol import Question, QuestionSource, Reply
 from openclawbench.records.fulltax import StageA, StageB1, StageB2, StageC, Usage
 from openclawbench.records.packet import Evidence
-from openclawbench.rules.judge import JudgeRules
-from openclawbench.rules.taxonomy import Taxonomy
+from openclawbench.rules.fulltax.judge import JudgeRules
+from openclawbench.rules.fulltax.taxonomy import Taxonomy
 
 KEPT = 4_096  # trajectories whose triggers are kept: more than a shard usually has
 FREE = Usage(prompt_tokens=0, completion_tokens=0, cached_tokens=0)

@@ -9,7 +9,7 @@ from openclawbench.fulltax.rules_judge.trace import Place, Trace
 from openclawbench.records.fulltax import EvidenceQuote
 from openclawbench.records.packet import EvidenceStep
 from openclawbench.records.vocabulary import EvidenceField
-from openclawbench.rules.judge import PatternGroup
+from openclawbench.rules.fulltax.judge import PatternGroup
 
 RESERVATIONS: tuple[PatternGroup, ...] = (
     "disclosure",

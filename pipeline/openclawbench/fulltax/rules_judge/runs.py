@@ -6,7 +6,7 @@ from openclawbench.fulltax.rules_judge.detectors.recovery import command, heads
 from openclawbench.fulltax.rules_judge.flow.calls import scripts, shell_command, written
 from openclawbench.fulltax.rules_judge.trace import Trace
 from openclawbench.records.packet import EvidenceStep
-from openclawbench.rules.judge import PatternGroup
+from openclawbench.rules.fulltax.judge import PatternGroup
 
 TEST_TOOL = re.compile(r"(?:^|[_.-])(?:py|run|unit)?tests?(?:$|[_.-])", re.I)
 OUTCOMES: tuple[PatternGroup, ...] = ("test_passed", "test_failed")

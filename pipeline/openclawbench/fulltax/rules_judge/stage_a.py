@@ -6,8 +6,8 @@ from openclawbench.fulltax.rules_judge.triggers import cited_quotes, find_trigge
 from openclawbench.records.fulltax import StageA, SubtypeTrigger
 from openclawbench.records.packet import Evidence
 from openclawbench.records.vocabulary import RouteLabel, RoutingConfidence
-from openclawbench.rules.judge import JudgeRules
-from openclawbench.rules.taxonomy import Taxonomy
+from openclawbench.rules.fulltax.judge import JudgeRules
+from openclawbench.rules.fulltax.taxonomy import Taxonomy
 
 
 def answer_a(

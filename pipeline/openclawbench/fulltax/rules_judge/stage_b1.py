@@ -7,8 +7,8 @@ from openclawbench.fulltax.rules_judge.trigger import Trigger
 from openclawbench.fulltax.rules_judge.triggers import cited_quotes, find_triggers, strong_triggers, unread_triggers
 from openclawbench.records.fulltax import EvidenceQuote, StageB1
 from openclawbench.records.packet import Evidence
-from openclawbench.rules.judge import JudgeRules
-from openclawbench.rules.taxonomy import Taxonomy
+from openclawbench.rules.fulltax.judge import JudgeRules
+from openclawbench.rules.fulltax.taxonomy import Taxonomy
 
 
 @dataclass(frozen=True)

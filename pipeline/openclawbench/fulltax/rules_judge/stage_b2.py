@@ -5,8 +5,8 @@ from openclawbench.fulltax.rules_judge.trigger import Trigger
 from openclawbench.fulltax.rules_judge.triggers import find_triggers, strong_triggers
 from openclawbench.records.fulltax import EvidenceQuote, Span, StageB1, StageB2
 from openclawbench.records.packet import Evidence, EvidenceStep
-from openclawbench.rules.judge import JudgeRules, SeverityRule
-from openclawbench.rules.taxonomy import Taxonomy
+from openclawbench.rules.fulltax.judge import JudgeRules, SeverityRule
+from openclawbench.rules.fulltax.taxonomy import Taxonomy
 
 
 def answer_b2(

@@ -10,8 +10,8 @@ from openclawbench.fulltax.rules_judge.triggers import find_triggers
 from openclawbench.records.fulltax import Issue, RequiredFix, StageB1, StageB2, StageC
 from openclawbench.records.packet import Evidence
 from openclawbench.records.vocabulary import ONSETS
-from openclawbench.rules.judge import JudgeRules
-from openclawbench.rules.taxonomy import Taxonomy
+from openclawbench.rules.fulltax.judge import JudgeRules
+from openclawbench.rules.fulltax.taxonomy import Taxonomy
 
 Finding = tuple[Issue, RequiredFix | None]
 

@@ -11,7 +11,7 @@ from openclawbench.fulltax.rules_judge.hits import Hit, Text, blanked, excerpt, 
 from openclawbench.records.fulltax import EvidenceQuote
 from openclawbench.records.packet import Evidence, EvidenceStep, StepLanguage
 from openclawbench.records.vocabulary import EvidenceField
-from openclawbench.rules.judge import ENGLISH, Compiled, JudgeRules, PatternGroup
+from openclawbench.rules.fulltax.judge import ENGLISH, Compiled, JudgeRules, PatternGroup
 
 if TYPE_CHECKING:
     from openclawbench.fulltax.rules_judge.replies import Reservations

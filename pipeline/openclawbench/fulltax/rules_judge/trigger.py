@@ -7,7 +7,7 @@ from openclawbench.fulltax.rules_judge.trace import Place, Trace
 from openclawbench.records.fulltax import EvidenceQuote
 from openclawbench.records.packet import EvidenceStep
 from openclawbench.records.vocabulary import CandidateSubtype, EvidenceField, Subtype
-from openclawbench.rules.judge import Strength
+from openclawbench.rules.fulltax.judge import Strength
 
 FIELD_ORDER: tuple[EvidenceField, ...] = (
     "user_turn",

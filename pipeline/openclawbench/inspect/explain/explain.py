@@ -23,9 +23,9 @@ from openclawbench.records.oracle import Fused
 from openclawbench.records.packet import PacketCut, PacketIndex
 from openclawbench.records.risk import Onset, Risk, StepRisk
 from openclawbench.records.session import Step
-from openclawbench.rules.onset import OnsetRules
-from openclawbench.rules.packet import PacketRules
-from openclawbench.rules.risk import RiskRules
+from openclawbench.rules.construct.onset import OnsetRules
+from openclawbench.rules.construct.packet import PacketRules
+from openclawbench.rules.construct.risk import RiskRules
 from openclawbench.runtime.run import Run
 from openclawbench.tables.record import Record
 from openclawbench.tables.schema import from_records

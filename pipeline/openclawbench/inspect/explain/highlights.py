@@ -12,9 +12,9 @@ from openclawbench.construct.shell.classify import FOLDER, VERSION
 from openclawbench.construct.shell.parse import COMMANDS, WORDS, tree, unquote_word
 from openclawbench.construct.shell.wrappers import FED
 from openclawbench.inspect.explain.highlights_text import Placed, arguments, from_quotes, placed_text
-from openclawbench.rules.describe import DescribeRules
+from openclawbench.rules.construct.describe import DescribeRules
+from openclawbench.rules.construct.shell import ShellRules
 from openclawbench.rules.loading.tool_names import plain_name
-from openclawbench.rules.shell import ShellRules
 
 Span = tuple[int, int]
 Part = dict[str, Any]

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 from openclawbench.intake.oracles.sessions import AMBIGUOUS_ATTEMPTS, NO_MANIFEST_ROW, OTHER_RUN, OTHER_TASK
 from openclawbench.records.oracle import Fused, OracleRow, SourceOutcome
 from openclawbench.records.session import Trajectory
-from openclawbench.rules.oracle import OracleRules
+from openclawbench.rules.intake.oracle import OracleRules
 
 if TYPE_CHECKING:
     from openclawbench.inspect.explain.explain import TrajectoryTables

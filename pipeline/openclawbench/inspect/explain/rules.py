@@ -3,14 +3,14 @@
 import re
 from collections.abc import Iterator
 from functools import cache
-from pathlib import Path
 from typing import Any, ClassVar
 
 from pydantic import BaseModel
 
+from openclawbench.rules.construct.risk import RiskRules
 from openclawbench.rules.loading.numbers import AtLeastOne, Count
-from openclawbench.rules.loading.rule_file import BUILT_IN, Rules, read_rules, rule_path
-from openclawbench.rules.risk import RiskRules
+from openclawbench.rules.loading.own_folder import shipped_path
+from openclawbench.rules.loading.rule_file import Rules, read_rules, rule_path
 
 PRIOR = "subset_prior"
 
@@ -25,7 +25,6 @@ class ExplainRules(Rules):
     """Settings of explain: the rules it shows, and its words."""
 
     FILE: ClassVar[str] = "explain.toml"
-    FOLDER: ClassVar[Path] = Path(__file__).parent
     context: Count
     marked_length: AtLeastOne
     names_shown: Count
@@ -90,9 +89,9 @@ def prior_rule(subset: str | None) -> RuleText:
 
 
 def shown_path(file: str) -> str:
-    """The name of a built-in rule file, the full path of another one."""
+    """The name of a shipped rule file, the full path of another one."""
     path = rule_path(file)
-    return file if path.parent == BUILT_IN else str(path)
+    return file if path == shipped_path(file) else str(path)
 
 
 def entries(content: Any) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -7,8 +7,8 @@ import polars as pl
 
 from openclawbench.inspect.explain.highlights import command_place, elsewhere_place, stays_here, target_place
 from openclawbench.inspect.explain.rules import rule, settings
-from openclawbench.rules.describe import DescribeRules
-from openclawbench.rules.flags import FlagRules
+from openclawbench.rules.construct.describe import DescribeRules
+from openclawbench.rules.construct.flags import FlagRules
 
 if TYPE_CHECKING:
     from openclawbench.inspect.explain.explain import TrajectoryTables

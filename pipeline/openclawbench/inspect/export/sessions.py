@@ -19,7 +19,7 @@ from openclawbench.release.interchange.atif_check import fault
 from openclawbench.release.interchange.pi import as_pi
 from openclawbench.release.interchange.scout import SCHEMA, as_scout
 from openclawbench.release.interchange.session import Labelled
-from openclawbench.rules.normalize import NormalizeRules
+from openclawbench.rules.intake.normalize import NormalizeRules
 from openclawbench.runtime.run import Run
 from openclawbench.storage.data_folder import write_atomic
 from openclawbench.tables.record import TRAJECTORY_KEY, Record

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from openclawbench.errors import InvalidRules, UnreadableInput, UsageError
-from openclawbench.rules.loading.rule_file import BUILT_IN, Rules, canonical_digest, read_rules, rule_path
+from openclawbench.rules.loading.own_folder import rule_file_names
+from openclawbench.rules.loading.rule_file import Rules, canonical_digest, read_rules, rule_path
 
 
 def read_own(paths: list[Path], kinds: dict[str, type[Rules]]) -> dict[str, tuple[Path, Rules]]:
@@ -41,14 +42,14 @@ def passed_over(paths: list[Path], kinds: dict[str, type[Rules]]) -> list[Path]:
     """Files of folders with rules of other stages that equal the rules in force. So a copy of the whole folder of rules
     may be given."""
     inside = (path for path in toml_files([path for path in paths if path.is_dir()]) if path.name not in kinds)
-    return [path for path in inside if (BUILT_IN / path.name).is_file() and read_toml(path) == read_rules(path.name)]
+    return [path for path in inside if path.name in rule_file_names() and read_toml(path) == read_rules(path.name)]
 
 
 def toml_files(paths: list[Path]) -> Iterator[Path]:
-    """The files themselves, and the *.toml of the folders."""
+    """The files themselves, and the *.toml of the folders and of what these hold."""
     for path in paths:
         if path.is_dir():
-            inside = sorted(path.glob("*.toml"))
+            inside = sorted([*path.glob("*.toml"), *path.glob("*/*.toml")])
             if not inside:
                 raise UnreadableInput(f"{path}: holds no *.toml file. Name rule files, or a folder of them.")
             yield from inside

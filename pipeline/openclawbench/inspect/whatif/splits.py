@@ -10,7 +10,7 @@ from openclawbench.records.release import Fingerprint, LabelAssignment, LabelBas
 from openclawbench.release.labels.places import CUTS
 from openclawbench.release.labels.split import split_corpus
 from openclawbench.rules.loading.rule_file import Rules
-from openclawbench.rules.release import ReleaseRules
+from openclawbench.rules.release.release import ReleaseRules
 from openclawbench.runtime.run import Run
 from openclawbench.tables.record import TRAJECTORY_KEY
 from openclawbench.workspace.split_counts import count_splits

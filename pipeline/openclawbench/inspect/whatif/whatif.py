@@ -22,7 +22,7 @@ from openclawbench.inspect.whatif.tally import Tally
 from openclawbench.intake.intake import SOURCES
 from openclawbench.records.session import Step, Trajectory
 from openclawbench.rules.loading.rule_file import Overrides, Rules
-from openclawbench.rules.release import ReleaseRules
+from openclawbench.rules.release.release import ReleaseRules
 from openclawbench.runtime.run import Run
 from openclawbench.runtime.stage import Stage
 from openclawbench.storage.parquet_check import cause

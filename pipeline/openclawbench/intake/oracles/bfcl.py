@@ -18,7 +18,7 @@ from openclawbench.intake.oracles.bfcl_lines import (
 )
 from openclawbench.intake.oracles.files import RESULT, SCORE, BfclFile, OracleFiles, content_of
 from openclawbench.records.oracle import Evaluator, OracleRecord
-from openclawbench.rules.oracle import OracleRules
+from openclawbench.rules.intake.oracle import OracleRules
 
 NAME = "bfcl-eval"
 

@@ -13,7 +13,7 @@ from openclawbench.errors import UnreadableInput
 from openclawbench.intake.raw_entry import escape_name
 from openclawbench.intake.raw_folder import files_below, reason_of, why_unreadable
 from openclawbench.intake.scan import RUN_MANIFEST
-from openclawbench.rules.oracle import OracleRules
+from openclawbench.rules.intake.oracle import OracleRules
 from openclawbench.sources.io.file_encodings import MAGIC_BYTES, decompressed, is_compressed
 from openclawbench.sources.io.jsonl import BOM
 

@@ -19,7 +19,7 @@ from openclawbench.intake.oracles.sessions import (
     SessionNames,
     TaskSessions,
 )
-from openclawbench.rules.oracle import OracleRules
+from openclawbench.rules.intake.oracle import OracleRules
 from openclawbench.storage.spilled_values import Multimap, SpilledList
 
 Row = dict[str, Any]

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from openclawbench.rules.oracle import OracleRules
+from openclawbench.rules.intake.oracle import OracleRules
 from openclawbench.storage.spilled_values import Multimap
 
 NO_MANIFEST_ROW, AMBIGUOUS_ATTEMPTS, OTHER_TASK = "no_manifest_row", "ambiguous_attempts", "other_task"

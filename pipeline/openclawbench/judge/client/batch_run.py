@@ -29,9 +29,9 @@ from openclawbench.judge.transport.endpoint import printable_url
 from openclawbench.judge.transport.protocol import HttpResponse, RejectedRequest, TransientError
 from openclawbench.judge.transport.request_options import RequestOptions
 from openclawbench.judge.transport.responses import check_response, one_line
-from openclawbench.rules.asking import AskingRules
-from openclawbench.rules.prices import Price
-from openclawbench.rules.request import RequestRules
+from openclawbench.rules.judge.asking import AskingRules
+from openclawbench.rules.judge.prices import Price
+from openclawbench.rules.judge.request import RequestRules
 
 BATCHED = ["key", "batch", "stage", "model", "trajectory_id", "packet_sha256", "request_bytes", "way", "corrects"]
 ADD_BATCH = Statement("insert or replace into batches(name, id, status, created_at) values {}", 4)

@@ -4,9 +4,9 @@ import asyncio
 from dataclasses import dataclass
 
 from openclawbench.errors import BudgetReached
-from openclawbench.rules.asking import Estimate
-from openclawbench.rules.prices import Price
-from openclawbench.rules.request import RequestRules
+from openclawbench.rules.judge.asking import Estimate
+from openclawbench.rules.judge.prices import Price
+from openclawbench.rules.judge.request import RequestRules
 
 
 @dataclass(frozen=True)

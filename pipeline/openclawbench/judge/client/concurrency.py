@@ -1,7 +1,7 @@
 """Adaptive concurrency: how many requests may be with the endpoint at once.
 
 An overloaded endpoint gets fewer requests, and more again as it answers (additive increase, multiplicative decrease, as
-in TCP; `[adapt]` of rules/asking.toml, own choice of the numbers).
+in TCP; `[adapt]` of rules/judge/asking.toml, own choice of the numbers).
 """
 
 import asyncio
@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Callable
 
 from openclawbench.judge.transport.protocol import TransientError
-from openclawbench.rules.asking import Adapt
+from openclawbench.rules.judge.asking import Adapt
 
 
 class AdaptiveConcurrency:

@@ -11,8 +11,8 @@ from openclawbench.judge.language_model import LanguageModelJudge
 from openclawbench.judge.ledger.sqlite_file import reading
 from openclawbench.judge.protocol import Question, QuestionSource, Reply
 from openclawbench.judge.transport.chat_request import messages_of
-from openclawbench.rules.asking import Estimate
-from openclawbench.rules.prices import Price
+from openclawbench.rules.judge.asking import Estimate
+from openclawbench.rules.judge.prices import Price
 
 ENOUGH = 20  # answers from which a measured average takes the place of an assumption
 STAGES = ("a", "b1", "b2", "c")

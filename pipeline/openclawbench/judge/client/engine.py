@@ -35,8 +35,8 @@ from openclawbench.judge.transport.chat_request import ChatRequest
 from openclawbench.judge.transport.endpoint import Endpoint, printable_url
 from openclawbench.judge.transport.protocol import HttpResponse, RejectedRequest, TransientError, Transport
 from openclawbench.judge.transport.request_options import RequestOptions
-from openclawbench.rules.asking import AskingRules
-from openclawbench.rules.prices import Price
+from openclawbench.rules.judge.asking import AskingRules
+from openclawbench.rules.judge.prices import Price
 
 LONGEST_SLEEP_S = 0.5  # seconds until a stopped run is noticed
 REFUSED = "refused"  # outcome of a question that the endpoint rejects although it answers others

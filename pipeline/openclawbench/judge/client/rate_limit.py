@@ -5,7 +5,7 @@ import re
 import time
 from collections.abc import Awaitable, Callable, Mapping
 
-from openclawbench.rules.asking import Limits
+from openclawbench.rules.judge.asking import Limits
 
 MINUTE = 60.0
 UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}

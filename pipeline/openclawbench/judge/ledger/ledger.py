@@ -31,7 +31,7 @@ from openclawbench.judge.ledger.sqlite_file import (
 )
 from openclawbench.judge.ledger.stored_answer import StoredAnswer, answer_to, now, read_stored_answer, storable
 from openclawbench.judge.transport.chat_request import ChatRequest
-from openclawbench.rules.asking import Commit
+from openclawbench.rules.judge.asking import Commit
 
 UNREAD = ["key", "stage", "trajectory_id", "reason", "received_at", "response", "response_sha256"]
 SETTLED = ["question", "first", "last", "outcome", "judge", "base"]

@@ -10,8 +10,8 @@ from openclawbench.errors import LedgerError
 from openclawbench.judge.protocol import AnswerCheck
 from openclawbench.judge.transport.chat_request import KEY_LIMIT, ChatRequest
 from openclawbench.judge.transport.protocol import HttpResponse, ParsedAnswer
-from openclawbench.rules.asking import AskingRules
-from openclawbench.rules.prices import Price
+from openclawbench.rules.judge.asking import AskingRules
+from openclawbench.rules.judge.prices import Price
 
 
 @dataclass(frozen=True)

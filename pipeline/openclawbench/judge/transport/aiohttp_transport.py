@@ -11,7 +11,7 @@ from openclawbench.judge.transport.bounded_body import ACCEPTED, read_body
 from openclawbench.judge.transport.endpoint import Endpoint
 from openclawbench.judge.transport.protocol import HttpResponse, TransientError
 from openclawbench.judge.transport.responses import check_response, one_line
-from openclawbench.rules.asking import AskingRules
+from openclawbench.rules.judge.asking import AskingRules
 from openclawbench.version import __version__
 
 

@@ -15,7 +15,7 @@ from openclawbench.judge.transport.bounded_body import ACCEPTED, decompress_body
 from openclawbench.judge.transport.endpoint import Endpoint, printable_url
 from openclawbench.judge.transport.protocol import TransientError
 from openclawbench.judge.transport.responses import failure, one_line
-from openclawbench.rules.asking import AskingRules
+from openclawbench.rules.judge.asking import AskingRules
 
 BATCH_NAME = "openclawbench"  # name of the metadata field that holds a batch's name
 HINTS = {

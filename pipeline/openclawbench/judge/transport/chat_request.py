@@ -16,7 +16,7 @@ from openclawbench.base.canonical_json import canonical_json
 from openclawbench.judge.fence import delimit_material
 from openclawbench.judge.protocol import Question
 from openclawbench.judge.sent_packet import sent_packet, sent_previous
-from openclawbench.rules.request import RequestRules
+from openclawbench.rules.judge.request import RequestRules
 
 Message = dict[str, str]
 KEY_LIMIT = 8192  # takes the place of the answer's limit in every key, so that answers of older versions are found

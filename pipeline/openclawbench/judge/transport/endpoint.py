@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 from openclawbench.errors import UsageError
 from openclawbench.judge.transport.secrets import Secrets
-from openclawbench.rules.asking import AskingRules
+from openclawbench.rules.judge.asking import AskingRules
 
 LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1")
 

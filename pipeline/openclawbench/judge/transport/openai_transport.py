@@ -9,7 +9,7 @@ from openclawbench.judge.transport.bounded_body import read_body
 from openclawbench.judge.transport.endpoint import Endpoint
 from openclawbench.judge.transport.protocol import HttpResponse
 from openclawbench.judge.transport.responses import check_response
-from openclawbench.rules.asking import AskingRules
+from openclawbench.rules.judge.asking import AskingRules
 
 NO_KEY = "none"  # the client wants one even where a local server does not
 

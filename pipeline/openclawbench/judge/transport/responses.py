@@ -12,7 +12,7 @@ from openclawbench.judge.transport.completion import Failed, parse_completion
 from openclawbench.judge.transport.endpoint import printable_url
 from openclawbench.judge.transport.protocol import HttpResponse, RejectedRequest, TransientError
 from openclawbench.judge.transport.secrets import NONE, Secrets
-from openclawbench.rules.asking import AskingRules
+from openclawbench.rules.judge.asking import AskingRules
 
 LONGEST_MESSAGE = 500  # characters of an endpoint's own words that are shown
 STATUS_FIELDS = ("status", "status_code", "http_status", "code")

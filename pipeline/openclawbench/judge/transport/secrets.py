@@ -9,7 +9,7 @@ import json
 import re
 from collections.abc import Iterable
 
-from openclawbench.rules.asking import SecretRules
+from openclawbench.rules.judge.asking import SecretRules
 
 IN_PLACE = b"[key]"
 WORD = rb"[A-Za-z0-9_-]"

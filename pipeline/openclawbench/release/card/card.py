@@ -21,7 +21,7 @@ from openclawbench.release.provenance import AS_STATED, CODE_LICENSE
 from openclawbench.release.provenance import NAME as PACKAGE
 from openclawbench.release.settings import Dataset, PublishRules
 from openclawbench.release.statistics.corrected_gap import gap_sentence
-from openclawbench.rules.taxonomy import Taxonomy
+from openclawbench.rules.fulltax.taxonomy import Taxonomy
 
 TEMPLATE = (files("openclawbench.release") / "README.template.md").read_text(encoding="utf-8")
 FORMS = {  # ending of the JSONL files -> what the list of files says of it

@@ -14,7 +14,7 @@ from openclawbench.records.release import (
 )
 from openclawbench.release.labels.places import IN_POOL, RESERVED, on_sides, status_and_cuts
 from openclawbench.release.labels.sketches import matrix_of
-from openclawbench.rules.release import Duplicates, ReleaseRules
+from openclawbench.rules.release.release import Duplicates, ReleaseRules
 from openclawbench.runtime.stage import stage
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from openclawbench.base.canonical_json import sha256_text
 from openclawbench.records.release import Fingerprints
 from openclawbench.records.session import Steps, UserTurns
 from openclawbench.records.vocabulary import STEP_TEXTS
-from openclawbench.rules.release import Duplicates, ReleaseRules
+from openclawbench.rules.release.release import Duplicates, ReleaseRules
 from openclawbench.runtime.stage import stage
 from openclawbench.tables.nested_steps import visible_text
 from openclawbench.tables.record import TRAJECTORY_KEY

@@ -13,7 +13,7 @@ from openclawbench.records.tiers import ACCEPTED, BASELINE
 from openclawbench.release.files.staging_folder import StagingFolder
 from openclawbench.release.files.table_writer import Output, typed_file, write_tables
 from openclawbench.release.labels.places import CUTS, HOLD_OUT, SIDES, hold_out
-from openclawbench.rules.release import ReleaseRules
+from openclawbench.rules.release.release import ReleaseRules
 from openclawbench.tables.canonical_rows import canonical_rows
 from openclawbench.tables.sorted_merge import key_order, row_groups, write_run, write_sorted
 

@@ -24,7 +24,7 @@ from openclawbench.records.release import (
 from openclawbench.records.tiers import NEEDS_REVIEW, STATUSES, main_status, status_of
 from openclawbench.release.labels.sketches import sketch_bands, sketch_tables
 from openclawbench.release.record_key import key_of
-from openclawbench.rules.release import ReleaseRules
+from openclawbench.rules.release.release import ReleaseRules
 from openclawbench.runtime.stage import stage
 from openclawbench.tables.record import TRAJECTORY_KEY
 from openclawbench.tables.schema import from_records

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
 
-from openclawbench.rules.release import Duplicates
+from openclawbench.rules.release.release import Duplicates
 from openclawbench.runtime.stage import PARTITIONS
 from openclawbench.tables.record import TRAJECTORY_KEY
 

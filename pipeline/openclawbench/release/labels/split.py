@@ -21,7 +21,7 @@ from openclawbench.records.release import (
 from openclawbench.release.labels.duplicates import NEAR_RESERVED, NEAR_TEST, memberships, near
 from openclawbench.release.labels.leakage import certify
 from openclawbench.release.labels.places import IN_POOL, draw, on_sides, place, status_and_cuts
-from openclawbench.rules.release import ReleaseRules
+from openclawbench.rules.release.release import ReleaseRules
 from openclawbench.runtime.stage import PARTITIONS, Stage, stage
 from openclawbench.tables.record import TRAJECTORY_KEY
 from openclawbench.tables.schema import conform

@@ -2,7 +2,6 @@
 
 import re
 from importlib import import_module
-from pathlib import Path
 from typing import Annotated, ClassVar, Literal, get_args
 
 from pydantic import AfterValidator, Field, model_validator
@@ -67,7 +66,6 @@ class PrivacyRules(Rules):
     """The rules of the search, and the action on each group."""
 
     FILE: ClassVar[str] = "privacy.toml"
-    FOLDER: ClassVar[Path] = Path(__file__).parents[1]
     marker: str
     on_key: Action
     on_suspected_key: Action

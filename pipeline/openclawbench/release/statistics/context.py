@@ -1,7 +1,6 @@
 """Context of the labels: event categories (paper T9) and risk slices (T13, T14), as the evidence report has them, but
 counted from the released records."""
 
-import tomllib
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -19,12 +18,14 @@ from openclawbench.reports.evidence.languages import languages_of
 from openclawbench.reports.evidence.slices import NO_OUTCOME, PASSING_SLICES, TOTAL, slices_of
 from openclawbench.reports.section import BY_MODEL, Row, Section
 from openclawbench.reports.settings import EvidenceReportRules
+from openclawbench.rules.loading.own_folder import shipped_path
+from openclawbench.rules.loading.rule_file import shipped
 
 
 def paper_words() -> EvidenceReportRules:
     """The paper's definitions, as shipped: a release is read alike whatever rules are in force where it is read."""
-    path = EvidenceReportRules.FOLDER / EvidenceReportRules.FILE
-    return EvidenceReportRules.checked(tomllib.loads(path.read_text(encoding="utf-8")), path)
+    name = EvidenceReportRules.FILE
+    return EvidenceReportRules.checked(shipped(name), shipped_path(name))
 
 
 def event_categories_identities(figures: Figures) -> Iterator[Identity]:

@@ -27,8 +27,8 @@ from openclawbench.release.validate.recompute.summaries import check_numbers
 from openclawbench.release.validate.records.consistency import problems
 from openclawbench.release.validate.records.spool import Spool
 from openclawbench.release.writer.summarize import count, summarize
-from openclawbench.rules.checks import CheckRules
-from openclawbench.rules.taxonomy import Taxonomy
+from openclawbench.rules.fulltax.checks import CheckRules
+from openclawbench.rules.fulltax.taxonomy import Taxonomy
 from openclawbench.tables.schema import empty
 
 SUMS_AT_ONCE = 64  # tables of counts that are summed together

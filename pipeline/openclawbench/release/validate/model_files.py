@@ -21,8 +21,8 @@ from openclawbench.release.validate.records.key_tables import KeyCounts, KeyTabl
 from openclawbench.release.validate.records.record_digest import RecordDigest, Records, digest_record
 from openclawbench.release.validate.records.record_index import Index
 from openclawbench.release.validate.records.spool import Spool
-from openclawbench.rules.checks import CheckRules
-from openclawbench.rules.taxonomy import Taxonomy
+from openclawbench.rules.fulltax.checks import CheckRules
+from openclawbench.rules.fulltax.taxonomy import Taxonomy
 
 
 @dataclass

@@ -39,8 +39,8 @@ from openclawbench.release.statistics.context import paper_words
 from openclawbench.release.writer.pieces import REDACTED, limit_files, plan_pieces
 from openclawbench.release.writer.side_by_side import MakeEngine
 from openclawbench.release.writer.steps import ROUNDS, Checks, carry_out
+from openclawbench.rules.fulltax.taxonomy import Taxonomy
 from openclawbench.rules.loading.rule_file import rule_path
-from openclawbench.rules.taxonomy import Taxonomy
 from openclawbench.runtime.engines.serial import Serial
 from openclawbench.runtime.run import Run, digest
 from openclawbench.storage.data_folder import DataFolder, read_json, write_json

@@ -43,8 +43,8 @@ from openclawbench.release.writer.pieces import WrittenPiece, listings, name_fil
 from openclawbench.release.writer.second_pass import write_second_pass
 from openclawbench.release.writer.side_by_side import Call, MakeEngine, side_by_side
 from openclawbench.release.writer.summarize import summary_files
+from openclawbench.rules.fulltax.taxonomy import Taxonomy
 from openclawbench.rules.loading.rule_file import Overrides, rule_path
-from openclawbench.rules.taxonomy import Taxonomy
 from openclawbench.tables.record import TRAJECTORY_KEY
 
 NOT_ASKED = "not_asked"  # name in the summary's group `judge` of records that no judge saw
@@ -166,7 +166,7 @@ def write_guides(
     if references:
         second = pl.scan_parquet(references, glob=False).select(pl.col("judge").drop_nulls().unique())
         judges |= set(second.collect(engine="streaming")["judge"])
-    staging.write(PublishRules.FILE, rule_path(PublishRules.FILE, PublishRules.FOLDER).read_bytes())
+    staging.write(PublishRules.FILE, rule_path(PublishRules.FILE).read_bytes())
     staging.write(Taxonomy.FILE, rule_path(Taxonomy.FILE).read_bytes())
     for prompt in prompt_files(own=not judges <= BASELINE_JUDGES):
         staging.write(f"prompts/{prompt.stage}/{prompt.version}.md", file_of(prompt).read_bytes())

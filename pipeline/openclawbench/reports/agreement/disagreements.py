@@ -9,7 +9,7 @@ from openclawbench.reports.agreement import plots
 from openclawbench.reports.agreement.pairs import NORMAL, SCOPE, UNDECIDED, scopes
 from openclawbench.reports.section import Row, Section
 from openclawbench.reports.settings import AgreementRules
-from openclawbench.rules.taxonomy import Taxonomy
+from openclawbench.rules.fulltax.taxonomy import Taxonomy
 from openclawbench.tables.record import TRAJECTORY_KEY
 
 

@@ -10,7 +10,7 @@ from openclawbench.reports import plots
 from openclawbench.reports.counting import all_models, by_model, share, with_models
 from openclawbench.reports.section import BY_MODEL, Row, Section, Tables
 from openclawbench.reports.settings import EvidenceReportRules
-from openclawbench.rules.align import AlignRules
+from openclawbench.rules.construct.align import AlignRules
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

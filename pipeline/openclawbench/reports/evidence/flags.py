@@ -10,7 +10,7 @@ from openclawbench.reports import plots
 from openclawbench.reports.counting import share
 from openclawbench.reports.section import Row, Section, Tables
 from openclawbench.reports.settings import EvidenceReportRules
-from openclawbench.rules.flags import FlagRules
+from openclawbench.rules.construct.flags import FlagRules
 from openclawbench.tables.record import STEP_KEY
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from openclawbench.reports.settings import EvidenceReportRules
 from openclawbench.tables.record import STEP_KEY
 
 MEANING = {
-    "covered": "all of the agent's own words in the step are in languages that have word lists (rules/language.toml)",
+    "covered": "all of the agent's own words in the step are in languages that have word lists (language.toml)",
     "uncovered": "some are in a language without word lists",
     "unsure": "the language of some is unknown: they are short, or mixed",
     "no_words": "the step has no text with words",

@@ -11,7 +11,7 @@ from openclawbench.reports import plots
 from openclawbench.reports.counting import share
 from openclawbench.reports.section import Row, Section, Tables
 from openclawbench.reports.settings import EvidenceReportRules
-from openclawbench.rules.describe import DescribeRules
+from openclawbench.rules.construct.describe import DescribeRules
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

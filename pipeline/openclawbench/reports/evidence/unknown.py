@@ -11,8 +11,8 @@ from openclawbench.records.session import Step
 from openclawbench.reports.counting import all_models, by_model, with_models
 from openclawbench.reports.section import BY_MODEL, Row, Section, Tables
 from openclawbench.reports.settings import EvidenceReportRules
-from openclawbench.rules.describe import DescribeRules
-from openclawbench.rules.shell import ShellRules
+from openclawbench.rules.construct.describe import DescribeRules
+from openclawbench.rules.construct.shell import ShellRules
 from openclawbench.tables.record import STEP_KEY
 
 

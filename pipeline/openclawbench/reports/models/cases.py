@@ -11,7 +11,7 @@ from openclawbench.records.oracle import Fused, failures_only
 from openclawbench.records.session import Trajectory
 from openclawbench.reports.section import Tables
 from openclawbench.reports.settings import ModelsReportRules
-from openclawbench.rules.describe import DescribeRules
+from openclawbench.rules.construct.describe import DescribeRules
 from openclawbench.tables.group_by_trajectory import group_by_trajectory
 from openclawbench.tables.record import TRAJECTORY_KEY, Record
 

@@ -12,7 +12,7 @@ from openclawbench.reports.models.cases import READS, SESSIONS, cases
 from openclawbench.reports.models.summary import FIELDS, GROUP, QUANTILES, summaries
 from openclawbench.reports.section import Report, Row, Section, Tables
 from openclawbench.reports.settings import ModelsReportRules
-from openclawbench.rules.describe import DescribeRules
+from openclawbench.rules.construct.describe import DescribeRules
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -14,37 +14,42 @@ from openclawbench.errors import InvalidRules
 OVERRIDE = "OPENCLAWBENCH_RULES"
 PACKAGE = Path(__file__).parents[2]
 ENDING = ".toml"
+DATA = frozenset({"exam", "fields.toml", "licenses.toml", "paper.toml"})  # hold no rules
 
 
-def own_folder() -> Path | None:
-    """The folder, None if none is named. Raises InvalidRules if there is none, and where it holds no rule file or
-    one that is not named as a rule file."""
+def own_files() -> dict[str, Path]:
+    """Name -> the user's own file that takes the place of the shipped one, sorted by name. A copy of rules/, with its
+    folders, may be given as well as the files themselves.
+
+    Raises InvalidRules if there is no such folder, if it holds no rule file, or the same one twice, or a file that is
+    not named as a rule file.
+    """
     named = os.environ.get(OVERRIDE)
     if not named:
-        return None
+        return {}
     folder = Path(named)
+    files: dict[str, Path] = {}
+    for path in files_in(folder):
+        if is_misspelt(path.name):
+            close = get_close_matches(path.name.lower(), rule_file_names(), n=1)
+            meant = f'did you mean "{close[0]}"?' if close else f"{listed()}."
+            raise InvalidRules(f"{path}: there is no rule file of this name; {meant} Rename it, or move it elsewhere.")
+        if path.name in rule_file_names() and (other := files.setdefault(path.name, path)) != path:
+            raise InvalidRules(f"{path}: {other} is a rule file of the same name. Remove one of them.")
+    if not files:
+        raise InvalidRules(f"{OVERRIDE}: {named}: holds no rule file; {listed()}. Name their folder, or unset it.")
+    return dict(sorted(files.items()))
+
+
+def files_in(folder: Path) -> list[Path]:
+    """What the folder holds, and what its folders hold, by path. Raises InvalidRules if there is no such folder."""
     try:
-        names = sorted(path.name for path in folder.iterdir())
+        inside = sorted(folder.iterdir())
     except OSError as error:
         raise InvalidRules(
-            f"{OVERRIDE}: {named}: {error.strerror}.{similar_folder(folder)} Name a folder of rule files, or unset it."
+            f"{OVERRIDE}: {folder}: {error.strerror}.{similar_folder(folder)} Name a folder of rule files, or unset it."
         ) from error
-    for name in names:
-        if is_misspelt(name):
-            close = get_close_matches(name.lower(), rule_file_names(), n=1)
-            meant = f'did you mean "{close[0]}"?' if close else f"{listed()}."
-            raise InvalidRules(
-                f"{folder / name}: there is no rule file of this name; {meant} Rename it, or move it elsewhere."
-            )
-    if not rule_file_names() & set(names):
-        raise InvalidRules(f"{OVERRIDE}: {named}: holds no rule file; {listed()}. Name their folder, or unset it.")
-    return folder
-
-
-def own_files() -> list[Path]:
-    """The files that take the place of shipped ones."""
-    folder = own_folder()
-    return [] if folder is None else [folder / name for name in sorted(rule_file_names()) if (folder / name).is_file()]
+    return [path for entry in inside for path in ([entry] if not entry.is_dir() else sorted(entry.glob("*")))]
 
 
 def rule_file_names() -> frozenset[str]:
@@ -59,8 +64,9 @@ def shipped_path(name: str) -> Path:
 
 @lru_cache(maxsize=1)
 def shipped_files() -> dict[str, Path]:
-    """Name -> rule file that comes with the program."""
-    return {path.name: path for path in sorted(PACKAGE.rglob(f"*{ENDING}"))}
+    """Name -> rule file that comes with the program. No two have the same name."""
+    paths = (path.relative_to(PACKAGE) for path in sorted(PACKAGE.rglob(f"*{ENDING}")))
+    return {path.name: PACKAGE / path for path in paths if DATA.isdisjoint(path.parts)}
 
 
 def is_misspelt(name: str) -> bool:

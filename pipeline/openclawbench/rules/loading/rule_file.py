@@ -14,12 +14,11 @@ from pydantic import BaseModel, ConfigDict, PrivateAttr, ValidationError, model_
 
 from openclawbench.errors import InvalidRules
 from openclawbench.rules.loading.faults import describe_fault, entry_named, line_prefix, lines_at, lines_of_words
-from openclawbench.rules.loading.own_folder import own_folder
+from openclawbench.rules.loading.own_folder import own_files, shipped_path
 from openclawbench.rules.loading.patterns import defer_compilation, rust_accepts
 from openclawbench.rules.loading.references import Other, Reference
 from openclawbench.rules.loading.validation import Unfit, ids_once, not_finite
 
-BUILT_IN = Path(__file__).parents[1]
 Overrides = Mapping[str, Mapping[str, Any]]  # rule file -> keys that settings decide instead of the file
 NO_OVERRIDES: Overrides = MappingProxyType({})
 
@@ -30,21 +29,20 @@ def canonical_digest(content: Any) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def rule_path(name: str, folder: Path = BUILT_IN) -> Path:
-    """The rule file in the folder that OPENCLAWBENCH_RULES names if it has one of this name, else the built-in one.
+def rule_path(name: str) -> Path:
+    """The rule file in the folder that OPENCLAWBENCH_RULES names if it has one of this name, else the shipped one.
 
     Raises InvalidRules if that folder does not hold rule files.
     """
-    own = own_folder()
-    return own / name if own is not None and (own / name).is_file() else folder / name
+    return own_files().get(name) or shipped_path(name)
 
 
-def read_rules(name: str, folder: Path = BUILT_IN, overrides: Overrides = NO_OVERRIDES) -> dict[str, Any]:
+def read_rules(name: str, overrides: Overrides = NO_OVERRIDES) -> dict[str, Any]:
     """The content of the rule file in force, with the keys that settings override.
 
     Raises InvalidRules with the file and the fault.
     """
-    path = rule_path(name, folder)
+    path = rule_path(name)
     try:
         content: dict[str, Any] = pickle.loads(parsed(path.read_text(encoding="utf-8-sig")))
     except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
@@ -54,7 +52,7 @@ def read_rules(name: str, folder: Path = BUILT_IN, overrides: Overrides = NO_OVE
 
 def shipped(name: str) -> dict[str, Any]:
     """The content of a rule file as shipped, whichever is in force."""
-    content: dict[str, Any] = pickle.loads(parsed((BUILT_IN / name).read_text(encoding="utf-8")))
+    content: dict[str, Any] = pickle.loads(parsed(shipped_path(name).read_text(encoding="utf-8")))
     return content
 
 
@@ -69,7 +67,6 @@ class Rules(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     FILE: ClassVar[str]
-    FOLDER: ClassVar[Path] = BUILT_IN  # another one for rules that no label depends on: they are next to their code
     IDS_OF_EACH_TABLE: ClassVar[bool] = False  # an id is unique in its table, not in the file
     REFERENCES: ClassVar[tuple[Reference, ...]] = ()  # names from other rule files
     version: str
@@ -94,9 +91,9 @@ class Rules(BaseModel):
         Raises InvalidRules with the file and the place of the fault, also where it names something that no other rule
         file in force has.
         """
-        path = rule_path(cls.FILE, cls.FOLDER)
-        rules = cls.checked(content := read_rules(cls.FILE, cls.FOLDER, overrides), path)
-        rules.must_fit(content, path, lambda other: read_rules(other, overrides=overrides))
+        path = rule_path(cls.FILE)
+        rules = cls.checked(content := read_rules(cls.FILE, overrides), path)
+        rules.must_fit(content, path, lambda other: read_rules(other, overrides))
         return rules
 
     @classmethod

@@ -6,7 +6,7 @@ context and no verdict.
 
 from typing import Any
 
-from openclawbench.rules.normalize import NormalizeRules
+from openclawbench.rules.intake.normalize import NormalizeRules
 from openclawbench.sources.aec_bench import context as aec_context
 from openclawbench.sources.aec_bench.trajectory import begin, complete, opening_digest, trial_identity
 from openclawbench.sources.base import MalformedSession, ParsedSession, Source, read_session_lines

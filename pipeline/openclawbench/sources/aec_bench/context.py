@@ -5,7 +5,7 @@ from posixpath import basename, dirname, join, normpath
 from typing import Any
 
 from openclawbench.records.oracle import Evaluator, OracleRecord
-from openclawbench.rules.normalize import NormalizeRules
+from openclawbench.rules.intake.normalize import NormalizeRules
 from openclawbench.sources.io.json_values import count_of, number_of
 from openclawbench.sources.io.listing_cache import cached_by_listing
 from openclawbench.sources.io.timestamps import iso_time

@@ -4,8 +4,8 @@ import hashlib
 from typing import Any
 
 from openclawbench.base.session_names import packed_variants
+from openclawbench.rules.intake.normalize import NormalizeRules
 from openclawbench.rules.loading.rule_file import canonical_digest
-from openclawbench.rules.normalize import NormalizeRules
 from openclawbench.sources.aec_bench import context as aec_context
 from openclawbench.sources.aec_bench.records import (
     FORMAT,

@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
+from openclawbench.rules.intake.normalize import NormalizeRules
 from openclawbench.rules.loading.rule_file import canonical_digest
-from openclawbench.rules.normalize import NormalizeRules
 from openclawbench.sources.atif.records import OWN_LABELS, Document, decode_document, decode_step, without_extra
 from openclawbench.sources.atif.steps import AtifBuilder
 from openclawbench.sources.base import (

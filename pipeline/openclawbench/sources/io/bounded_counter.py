@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from openclawbench.rules.normalize import CountedNamesRules
+from openclawbench.rules.intake.normalize import CountedNamesRules
 
 
 class NamedCounts(Counter[str]):

@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from openclawbench.records.session import Step
-from openclawbench.rules.normalize import NormalizeRules
+from openclawbench.rules.intake.normalize import NormalizeRules
 from openclawbench.tables.schema import from_records, schema
 
 Row = dict[str, Any]

@@ -10,7 +10,7 @@ import msgspec
 
 from openclawbench.base.session_names import NATIVE_NAME, basename
 from openclawbench.records.session import RunContext
-from openclawbench.rules.normalize import NormalizeRules
+from openclawbench.rules.intake.normalize import NormalizeRules
 from openclawbench.sources.base import ParsedSession, RecordDigests, Source, read_session_lines
 from openclawbench.sources.io.bounded_counter import NamedCounts
 from openclawbench.sources.io.content_text import QUOTED

@@ -5,7 +5,7 @@ from collections import deque
 from collections.abc import Iterator
 from typing import Any
 
-from openclawbench.rules.normalize import NormalizeRules, Notice
+from openclawbench.rules.intake.normalize import NormalizeRules, Notice
 from openclawbench.sources.io.json_values import load_json
 
 Row = dict[str, Any]

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from hashlib import blake2b
 from typing import Any
 
-from openclawbench.rules.normalize import RepairedRules
+from openclawbench.rules.intake.normalize import RepairedRules
 from openclawbench.sources.io.json_values import load_json
 from openclawbench.sources.openclaw.branches import Node, active_branch
 from openclawbench.sources.openclaw.records import FAILED

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from openclawbench.rules.normalize import InjectedRule, NormalizeRules
+from openclawbench.rules.intake.normalize import InjectedRule, NormalizeRules
 from openclawbench.sources.io.content_text import slim_details
 from openclawbench.sources.io.jsonl import RawLine
 from openclawbench.sources.io.timestamps import iso_time

@@ -4,7 +4,7 @@ import json
 from collections import Counter
 from typing import Any
 
-from openclawbench.rules.normalize import NormalizeRules
+from openclawbench.rules.intake.normalize import NormalizeRules
 from openclawbench.sources.base import MalformedSession, ParsedSession, Source
 from openclawbench.sources.io.json_values import text_of
 from openclawbench.sources.io.jsonl import Fault

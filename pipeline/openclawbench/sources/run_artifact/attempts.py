@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from openclawbench.rules.normalize import NormalizeRules
+from openclawbench.rules.intake.normalize import NormalizeRules
 from openclawbench.sources.io.json_values import text_of
 from openclawbench.sources.run_artifact.document import Document, Event
 from openclawbench.sources.run_artifact.steps import TraceBuilder

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from openclawbench.rules.normalize import NormalizeRules
+from openclawbench.rules.intake.normalize import NormalizeRules
 from openclawbench.sources.io.json_values import text_of
 from openclawbench.sources.io.jsonl import Fault
 from openclawbench.sources.io.timestamps import iso_time

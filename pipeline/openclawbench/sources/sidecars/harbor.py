@@ -12,7 +12,7 @@ from posixpath import basename, dirname, normpath
 from typing import Any
 
 from openclawbench.records.oracle import Evaluator, OracleRecord
-from openclawbench.rules.normalize import NormalizeRules
+from openclawbench.rules.intake.normalize import NormalizeRules
 from openclawbench.sources.base import ParsedSession, duplicate_key
 from openclawbench.sources.io.json_values import number_of, text_of
 from openclawbench.sources.io.listing_cache import cached_by_listing

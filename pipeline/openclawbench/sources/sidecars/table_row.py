@@ -3,7 +3,7 @@
 from typing import Any
 
 from openclawbench.records.oracle import Evaluator, OracleRecord
-from openclawbench.rules.normalize import NormalizeRules
+from openclawbench.rules.intake.normalize import NormalizeRules
 from openclawbench.sources.base import ParsedSession
 from openclawbench.sources.io.jsonl import Fault
 

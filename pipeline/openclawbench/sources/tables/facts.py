@@ -3,8 +3,8 @@
 from typing import Any
 
 from openclawbench.base.session_names import safe_name
+from openclawbench.rules.intake.tables import ANSWERS, TableRules
 from openclawbench.rules.loading.rule_file import canonical_digest
-from openclawbench.rules.tables import ANSWERS, TableRules
 from openclawbench.sources.io.json_values import count_of, number_of
 from openclawbench.sources.tables.rows import TableRow
 

@@ -5,7 +5,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from openclawbench.rules.tables import TableRules
+from openclawbench.rules.intake.tables import TableRules
 from openclawbench.sources.io.file_encodings import MAGIC_BYTES, decompressed, is_compressed
 from openclawbench.sources.io.mmap_files import map_file
 from openclawbench.sources.tables.parquet import MAGIC, ParquetTable, find_parquet_table, open_parquet

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from openclawbench.rules.tables import TableRules
+from openclawbench.rules.intake.tables import TableRules
 from openclawbench.sources.io.file_encodings import BrokenCompression
 from openclawbench.sources.tables.rows import (
     LOOKED_AT,

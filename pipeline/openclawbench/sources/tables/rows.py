@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
-from openclawbench.rules.tables import TableRules
+from openclawbench.rules.intake.tables import TableRules
 from openclawbench.sources.identification import WHOLE_JSON, FileFormat, decode, identify
 from openclawbench.sources.io.json_ranges import element_ranges, object_ranges
 from openclawbench.sources.io.json_values import load_json, why_not_json

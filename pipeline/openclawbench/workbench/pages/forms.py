@@ -10,7 +10,7 @@ from openclawbench.audit.calibration.form import CHOICES
 from openclawbench.audit.events.form import EVENTS
 from openclawbench.audit.sheets.check import SIGNATURE
 from openclawbench.records.review import ErrorType, ReviewedField, Structure
-from openclawbench.rules.taxonomy import Taxonomy
+from openclawbench.rules.fulltax.taxonomy import Taxonomy
 from openclawbench.workbench.access import Person, Refused
 from openclawbench.workbench.security import has_form_token
 

@@ -12,7 +12,7 @@ from openclawbench.audit.calibration.sample import draw
 from openclawbench.audit.settings import AuditRules
 from openclawbench.audit.sheets.check import Form
 from openclawbench.errors import DataFolderLocked, NotFound, UsageError
-from openclawbench.rules.taxonomy import Taxonomy
+from openclawbench.rules.fulltax.taxonomy import Taxonomy
 from openclawbench.workbench.access import Person, Refused, open_drawn, open_trajectory
 from openclawbench.workbench.desk import Desk, QueueRow
 from openclawbench.workbench.pages.forms import answers_sent, form_context, token_of, wants_json

@@ -14,7 +14,7 @@ from openclawbench.fulltax.rules_judge.trace import Trace
 from openclawbench.fulltax.rules_judge.trigger import Trigger, fire
 from openclawbench.records.packet import EvidenceStep
 from openclawbench.records.vocabulary import EvidenceField
-from openclawbench.rules.judge import Compiled
+from openclawbench.rules.fulltax.judge import Compiled
 
 Stretch = list[EvidenceStep]
 COUNT = re.compile(r"(?<![\w.,/:-])\d{1,6}(?![\w.,/:-]?\d)")  # of tests

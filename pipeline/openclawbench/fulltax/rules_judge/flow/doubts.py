@@ -10,7 +10,7 @@ from openclawbench.fulltax.rules_judge.replies import REPLY, reserves
 from openclawbench.fulltax.rules_judge.trace import Trace
 from openclawbench.fulltax.rules_judge.trigger import Trigger, fire
 from openclawbench.records.packet import EvidenceStep
-from openclawbench.rules.judge import PatternGroup
+from openclawbench.rules.fulltax.judge import PatternGroup
 
 SOFT: tuple[PatternGroup, ...] = ("hedge", "self_doubt")
 LABEL = re.compile(r"\W*(\w[^\d:=|\t]{3,60}?)\s*[,:=|\t(-]")

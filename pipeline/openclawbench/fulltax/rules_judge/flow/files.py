@@ -21,7 +21,7 @@ from openclawbench.fulltax.rules_judge.runs import may_test, runs_tests
 from openclawbench.fulltax.rules_judge.trace import Trace
 from openclawbench.fulltax.rules_judge.trigger import Trigger, fire
 from openclawbench.records.packet import EvidenceStep
-from openclawbench.rules.judge import PatternGroup
+from openclawbench.rules.fulltax.judge import PatternGroup
 
 LEAST_READ = 3  # files of a row before a gap in it is evidence
 MOST_MISSING = 2

@@ -39,7 +39,7 @@ from openclawbench.release.release_folder import CHECKSUMS
 from openclawbench.release.settings import PublishRules
 from openclawbench.release.statistics.files import DATA, FOLDER, TEXT
 from openclawbench.release.validate.findings import Findings
-from openclawbench.rules.taxonomy import Taxonomy
+from openclawbench.rules.fulltax.taxonomy import Taxonomy
 
 ENDING = re.compile(rf"(.+\.jsonl)({'|'.join(map(re.escape, CODECS))})?")
 SHARD = re.compile(r"-[0-9]{5}-of-[0-9]{5}\.parquet")

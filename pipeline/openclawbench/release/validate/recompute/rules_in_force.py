@@ -14,14 +14,14 @@ from openclawbench.judge.prompts import StagePrompt
 from openclawbench.records.datapackage import MadeFrom
 from openclawbench.release.privacy.policy import RULES_FILE as PRIVACY
 from openclawbench.release.privacy.rules import PrivacyRules
-from openclawbench.release.provenance import RULES, program_digest, rule_book, rule_folders
+from openclawbench.release.provenance import RULES, program_digest, rule_book, rule_file_names
 from openclawbench.release.settings import PublishRules
 from openclawbench.release.validate.compare import compare, read_json
 from openclawbench.release.validate.findings import Findings
-from openclawbench.rules.judge import JudgeRules
+from openclawbench.rules.fulltax.judge import JudgeRules
+from openclawbench.rules.fulltax.taxonomy import Taxonomy
 from openclawbench.rules.loading.rule_book import RuleBook
-from openclawbench.rules.loading.rule_file import Rules, canonical_digest
-from openclawbench.rules.taxonomy import Taxonomy
+from openclawbench.rules.loading.rule_file import Rules, canonical_digest, shipped
 
 R = TypeVar("R", bound=Rules)
 COPIES = (Taxonomy.FILE, PublishRules.FILE)  # rule files that a release also holds as TOML
@@ -129,11 +129,9 @@ def check_digests(in_force: RulesInForce, findings: Findings) -> None:
 
 def check_shipped(in_force: RulesInForce, name: str, as_shipped: bool, findings: Findings) -> None:
     """as_shipped is right, which can be checked if this program made the release."""
-    folder = rule_folders().get(name)
-    if not in_force.same_program or folder is None:
+    if not in_force.same_program or name not in rule_file_names():
         return
-    shipped = tomllib.loads((folder / name).read_text(encoding="utf-8"))
-    if as_shipped != (canonical_digest(shipped) == canonical_digest(in_force.contents[name])):
+    if as_shipped != (canonical_digest(shipped(name)) == canonical_digest(in_force.contents[name])):
         findings.add(
             "rules", RULES, f"{name}: as_shipped is {str(as_shipped).lower()} in datapackage.json, which is wrong"
         )

@@ -33,7 +33,7 @@ from openclawbench.release.validate.recompute.rules_in_force import RulesInForce
 from openclawbench.release.validate.records.record_index import Index
 from openclawbench.release.validate.records.spool import Spool
 from openclawbench.release.writer.second_pass import reference
-from openclawbench.rules.release import ReleaseRules
+from openclawbench.rules.release.release import ReleaseRules
 from openclawbench.tables.record import TRAJECTORY_KEY
 from openclawbench.tables.schema import empty, from_records
 

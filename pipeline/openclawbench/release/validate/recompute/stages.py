@@ -26,10 +26,10 @@ from openclawbench.records.session import Step, TraceSummaryRow, Trajectory, Use
 from openclawbench.release.labels.fingerprint import fingerprint
 from openclawbench.release.record_key import Key, key_of
 from openclawbench.release.validate.recompute.rules_in_force import RulesInForce
-from openclawbench.rules.flags import FlagRules
-from openclawbench.rules.language import LanguageRules
-from openclawbench.rules.onset import OnsetRules
-from openclawbench.rules.risk import RiskRules
+from openclawbench.rules.construct.flags import FlagRules
+from openclawbench.rules.construct.language import LanguageRules
+from openclawbench.rules.construct.onset import OnsetRules
+from openclawbench.rules.construct.risk import RiskRules
 from openclawbench.runtime.stage import Stage
 from openclawbench.tables.lookup_join import lookup_join
 from openclawbench.tables.record import STEP_KEY, TRAJECTORY_KEY, Record

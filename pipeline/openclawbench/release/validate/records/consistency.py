@@ -26,8 +26,8 @@ from openclawbench.records.vocabulary import (
     Subtype,
     ToolStatus,
 )
-from openclawbench.rules.checks import CheckRules
-from openclawbench.rules.taxonomy import Taxonomy
+from openclawbench.rules.fulltax.checks import CheckRules
+from openclawbench.rules.fulltax.taxonomy import Taxonomy
 
 CLOSED: dict[str, Any] = {
     "quality_tier": QualityTier,

@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar, Literal, get_args
 from pydantic import AfterValidator, Field, field_validator
 
 from openclawbench.records.vocabulary import AutoFlag, EventType, ToolStatus
-from openclawbench.rules.language import LanguageCode
+from openclawbench.rules.construct.language import LanguageCode
 from openclawbench.rules.loading.patterns import IGNORE_CASE, RustPattern, rust_pattern, union
 from openclawbench.rules.loading.references import Other, texts_at
 from openclawbench.rules.loading.rule_file import Rules

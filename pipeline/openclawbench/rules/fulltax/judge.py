@@ -18,7 +18,7 @@ from openclawbench.records.vocabulary import (
     ToolStatus,
     UserTurnKind,
 )
-from openclawbench.rules.language import LanguageCode
+from openclawbench.rules.construct.language import LanguageCode
 from openclawbench.rules.loading.numbers import AtLeastOne, Count
 from openclawbench.rules.loading.patterns import PythonPattern
 from openclawbench.rules.loading.references import Other, Reference, texts_at

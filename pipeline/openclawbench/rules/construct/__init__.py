@@ -1,0 +1,1 @@
+"""Rules of steps, descriptors, slices, onset candidates and packets."""

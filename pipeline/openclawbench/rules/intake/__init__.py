@@ -1,0 +1,1 @@
+"""Rules by which raw files, rows and oracle outcomes are read."""

@@ -1,0 +1,1 @@
+"""Rules of tiers, splits and near duplicates."""
