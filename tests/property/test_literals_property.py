@@ -39,11 +39,12 @@ def test_what_a_rule_of_the_judge_finds_holds_what_it_needs(pattern: Compiled, d
     assert not pattern.needed or any(entry in text.lower() for entry in pattern.needed)
 
 
-@pytest.mark.parametrize("regex", WRITTEN)
+@pytest.mark.parametrize("flags", [FLAGS, FLAGS & ~re.ASCII], ids=["ASCII", "Unicode"])
+@pytest.mark.parametrize("regex", [*WRITTEN, "ich habe ge(?:prüft|lesen)", "已经?(?:确认|核实)", "σας İki", "straßen"])
 @given(data=st.data())
-def test_what_any_pattern_finds_holds_what_it_needs(regex: str, data: st.DataObject) -> None:
-    texts = needed(regex, FLAGS)
-    text = data.draw(st.from_regex(re.compile(regex, FLAGS)))
+def test_what_any_pattern_finds_holds_what_it_needs(regex: str, flags: int, data: st.DataObject) -> None:
+    texts = needed(regex, flags)
+    text = data.draw(st.from_regex(re.compile(regex, flags)))
     assert not texts or any(entry in text.lower() for entry in texts)
 
 
@@ -61,3 +62,18 @@ def test_what_any_pattern_finds_holds_what_it_needs(regex: str, data: st.DataObj
 )
 def test_what_a_pattern_needs(regex: str, texts: tuple[str, ...]) -> None:
     assert needed(regex, FLAGS) == texts
+
+
+@pytest.mark.parametrize(
+    ("regex", "texts"),
+    [
+        ("已确认|核实过", ("已确认", "核实过")),
+        ("hätte", ("hätte",)),
+        ("überprüfbar", ("überprüfbar",)),
+        ("nachgelesen", ("nachgele",)),  # s means ſ too
+        ("kis", ()),
+        ("İz", ()),
+    ],
+)
+def test_what_a_pattern_of_any_letters_needs(regex: str, texts: tuple[str, ...]) -> None:
+    assert needed(regex, FLAGS & ~re.ASCII) == texts

@@ -383,5 +383,4 @@ def compiled(rule: PatternRule | ClaimRule) -> Compiled:
     flags = FLAGS if rule.language in (None, ENGLISH) else FLAGS & ~re.ASCII
     unless = re.compile(rule.unless, flags) if rule.unless else None
     regex = re.compile(rule.regex, flags)
-    first = needed(rule.regex, flags) if flags & re.ASCII else ()
-    return Compiled(id=rule.id, language=rule.language, regex=regex, unless=unless, needed=first)
+    return Compiled(id=rule.id, language=rule.language, regex=regex, unless=unless, needed=needed(rule.regex, flags))

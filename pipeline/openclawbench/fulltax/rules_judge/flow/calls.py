@@ -12,6 +12,7 @@ PATH = re.compile(
     r"(?<![\w/.@:-])"
     r"(?:(?:~?/)?(?:[\w.@-]+/)*[\w@-][\w.@-]*\.[A-Za-z][A-Za-z0-9]{0,5}(?![\w/(])|(?:[\w.@-]+/)+[\w.@-]+(?![\w/(]))"
 )
+PATH_LIKE = re.compile(r"(?<![\w@~:-])[\w@~:-]*+[./][\w.@/~:-]*")  # runs of the characters of paths that can hold one
 SCRIPT = re.compile(
     r"(?:^|[;&|]\s*+)(?:(?:ba|z)?sh|python3?|node|ruby|perl|make -f)?\s*((?:[\w.-]+/)*[\w-]+\.(?:sh|py|js|rb|pl))\b"
 )
@@ -184,7 +185,8 @@ def contents(value: Any, name: str = "") -> Iterator[str]:
 @lru_cache(maxsize=KEPT)
 def paths(text: str) -> frozenset[str]:
     """Paths in a text, as they are written."""
-    return frozenset(match[0].removeprefix("./") for match in PATH.finditer(text))
+    runs = (PATH.finditer(text, run.start(), run.end() + 1) for run in PATH_LIKE.finditer(text))
+    return frozenset(match[0].removeprefix("./") for matches in runs for match in matches)
 
 
 def shown_path(step: EvidenceStep) -> str:

@@ -28,6 +28,7 @@ class Commitment:
     def __init__(self, trace: Trace, step: EvidenceStep) -> None:
         self.trace, self.step = trace, step
         self.reported: list[Unsourced] = []  # values of no source
+        self.cited = 0  # values that an open failure or job is evidence against
 
     @cached_property
     def is_plain(self) -> bool:
@@ -66,13 +67,14 @@ class Commitment:
         return self.reply is not None and reserves(self.trace, self.reply, self.about)
 
     def matters(self, count: int) -> bool:
-        """True if a value of the step, one of so many, is evidence where no source holds it. No more values of a report
-        are looked for than are cited."""
+        """True if a value of the step, one of so many, is evidence where no source holds it. No more values are looked
+        for than are cited."""
         if not self.is_plain:
             return False
-        is_open = self.failure is not None or self.job is not None
+        if self.failure is not None or self.job is not None:
+            return self.cited < MOST_CITED and not self.is_reserved
         is_short = len(self.reported) < MOST_CITED and count >= LEAST_REPORTED
-        return (is_open or (is_short and self.is_report)) and not self.is_reserved
+        return is_short and self.is_report and not self.is_reserved
 
 
 def values_without_source(trace: Trace) -> Iterator[Trigger]:
@@ -99,6 +101,7 @@ def values_without_source(trace: Trace) -> Iterator[Trigger]:
         if reply is not None and reserves(trace, reply, known.about, [value.text]):
             continue
         silent = [(reply, REPLY)] if reply is not None else []
+        known.cited += failure is not None or job is not None
         if failure is not None:
             failed = (trace.failure(failure), trace.action(failure))
             name = (

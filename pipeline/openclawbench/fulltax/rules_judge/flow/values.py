@@ -12,7 +12,8 @@ MARKUP = re.compile(r"<[^<>\n]{1,120}>")  # tags and marks: a size in one commit
 # A pattern whose first part is a digit is searched for where digits are, ten times as fast as one that begins with a
 # look behind: so the look behind stands after that digit, and takes it in.
 DATE = re.compile(r"\d(?<![\w-]\d)\d{3}-\d\d-\d\d(?![\w-])")
-CODE = re.compile(r"(?<![\w/.-])(?=[A-Z0-9-]*[A-Z])(?=[A-Z0-9-]*\d{2})[A-Z0-9][A-Z0-9-]{2,20}[A-Z0-9](?![\w/-])")
+CODE = re.compile(r"[A-Z0-9](?<![\w/.-].)[A-Z0-9-]{2,20}[A-Z0-9](?![\w/-])")
+CAPITAL, TWO_DIGITS = re.compile(r"[A-Z]"), re.compile(r"\d\d")
 GROUPED = r"\d{0,2}(?:[,.' \u00a0\u202f]\d{3})+(?:[.,]\d{1,4})?"  # what follows the first digit
 PLAIN = r"\d*(?:[.,]\d+)?"
 LETTER = (
@@ -86,4 +87,5 @@ def commits(figure: str) -> bool:
 @lru_cache(maxsize=KEPT)
 def codes(text: str) -> list[str]:
     """Codes that a text commits to: capitals with two digits or more. Nobody changes the list."""
-    return CODE.findall(MARKUP.sub(" ", text))
+    candidates = CODE.findall(MARKUP.sub(" ", text))
+    return [code for code in candidates if CAPITAL.search(code) and TWO_DIGITS.search(code)]
