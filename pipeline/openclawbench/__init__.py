@@ -12,59 +12,14 @@ cannot be done is raised as `OpenClawBenchError`, whose text says what to do.
 import os
 from typing import TYPE_CHECKING, Any
 
+from openclawbench import api
 from openclawbench.version import __version__
 
 if TYPE_CHECKING:
-    from openclawbench.api import (
-        Data,
-        ExplainedValue,
-        Explanation,
-        Finding,
-        Findings,
-        Mark,
-        Progress,
-        RawRecord,
-        Release,
-        Rule,
-        RunResult,
-        RunSettings,
-        SourceCounts,
-        StepView,
-        TrajectoryView,
-        explain,
-        open_data,
-        open_release,
-        run,
-        schema,
-        validate,
-    )
-    from openclawbench.errors import OpenClawBenchError
+    from openclawbench.api import *  # noqa: F403
 
-__all__ = [
-    "Data",
-    "ExplainedValue",
-    "Explanation",
-    "Finding",
-    "Findings",
-    "Mark",
-    "OpenClawBenchError",
-    "Progress",
-    "RawRecord",
-    "Release",
-    "Rule",
-    "RunResult",
-    "RunSettings",
-    "SourceCounts",
-    "StepView",
-    "TrajectoryView",
-    "__version__",
-    "explain",
-    "open_data",
-    "open_release",
-    "run",
-    "schema",
-    "validate",
-]
+__all__ = ["__version__"]
+__all__ += api.__all__
 
 # Polars' allocator returns memory half a second after its last use, and a shard takes two seconds. Holding it for five
 # saves a twentieth of the time of the stages after normalize, for a tenth more memory. Polars reads this when it is
@@ -76,8 +31,6 @@ def __getattr__(name: str) -> Any:
     """Load a name of the library on first use."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from openclawbench import api
-
     return getattr(api, name)
 
 
