@@ -30,7 +30,31 @@ def test_a_message_of_thought_alone_says_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["Models write <think>words</think> like these.", "<think>never closed", "<thinker>a</thinker> b", "plain"]
+    ("text", "thinking", "shown"),
+    [
+        ("<think>\nIt failed.\n</think>\n\n<final>It failed.</final>", "It failed.", "It failed."),
+        ("<final>On it.</final>\n", None, "On it."),
+        ("\n<FINAL><final>On it.</final></FINAL>", None, "On it."),
+        ('<final format="plain">Two lines:\nA</final>', None, "Two lines:\nA"),
+        ("<think>I may not send it.<final>May I send it?</final>", "I may not send it.", "May I send it?"),
+        ("<thought>One.</thought><Think>Two.</Think>Done.", "One.\nTwo.", "Done."),
+        ("<thinking>Why?</thinking>Because.", "Why?", "Because."),
+    ],
+)
+def test_an_answer_is_what_the_runtime_shows(text: str, thinking: str | None, shown: str) -> None:
+    assert parts_of(message(Block(type="text", text=text)))[1:3] == (thinking, shown)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Models write <think>words</think> like these.",
+        "<think>never closed",
+        "<thinker>a</thinker> b",
+        "It wrote <final>v2</final>.",
+        "<finale>a</finale>",
+        "plain",
+    ],
 )
 def test_other_texts_stay_as_they_are(text: str) -> None:
     assert parts_of(message(Block(type="text", text=text)))[1:3] == (None, text)

@@ -60,6 +60,8 @@ def test_calls_and_results_that_have_nothing_in_common() -> None:
         "[Subagent Context]",
         "System: [x]\n",
         "Current time: x\n",
+        "[Bootstrap truncation warning]\n",
+        "[Bootstrap truncation warning]\nx\n\n",
         " ",
     ],
 )

@@ -51,6 +51,10 @@ EXTERNAL = (
     '<<<EXTERNAL_UNTRUSTED_CONTENT id="1">>>\nSource: channel\n---\nfoo\n<<<END_EXTERNAL_UNTRUSTED_CONTENT id="1">>>'
 )
 MEDIA = "[media attached 1/2: /home/u/x.png (image/png) | /home/u/x.png]\n[media attached 2/2: /home/u/y.png]\n"
+TRUNCATED = (
+    "[Bootstrap truncation warning]\nSome workspace bootstrap files were truncated before injection.\n"
+    "- AGENTS.md: 16937 raw -> 10909 injected (~36% removed; max/file).\n- If unintentional, raise the limit."
+)
 SEND = "To send an image back, prefer the message tool (media/path/filePath). Keep caption in the text body.\n"
 
 
@@ -65,6 +69,9 @@ SEND = "To send an image back, prefer the message tool (media/path/filePath). Ke
         (f"{MEDIA}{SEND}{STAMP}look at this", "look at this"),
         (f"{MEDIA}look at this", "look at this"),
         ("look at this\n[media attached: /home/u/x.png (image/png)]", "look at this"),
+        (f"look at this\n\n{TRUNCATED}", "look at this"),
+        (f"{TRUNCATED}\n\nlook at this", "look at this"),
+        ("What does [Bootstrap truncation warning] mean?", "What does [Bootstrap truncation warning] mean?"),
         ("Does `[media attached: x]` work?", "Does `[media attached: x]` work?"),
         (f"What is {CHANNEL}\nfor?", f"What is {CHANNEL}\nfor?"),
         ("[Subagent Task]\n\nCount\n\nBegin. Execute the task.", "[Subagent Task]\n\nCount"),

@@ -9,7 +9,15 @@ from openclawbench.sources.io.content_text import image_placeholder
 from openclawbench.sources.openclaw.dialect import CALL_BLOCKS, as_call, image_source
 from openclawbench.sources.openclaw.records import Block, Message, blocks_of
 
-THOUGHT = re.compile(r"\s*<(think|thinking)>\s*(.*?)\s*</\1>\s*", re.DOTALL)  # of models without a field for it
+# Tags of models without a field for thoughts, as the runtime knows them. A thought that is not closed ends where the
+# answer begins.
+THOUGHT = re.compile(
+    r"\s*<((?:antml:)?(?:think(?:ing)?|thought)|antthinking)\b[^<>]*>\s*(.*?)\s*(?:</\1\s*>\s*|(?=<final\b[^<>]*>))",
+    re.DOTALL | re.IGNORECASE,
+)
+FINAL = re.compile(r"\s*<final\b[^<>]*>", re.IGNORECASE)
+FINAL_TAG = re.compile(r"\s*</?final\b[^<>]*>\s*", re.IGNORECASE)
+TAG_WITHIN = 20  # characters at the beginning of a text in which its tag begins
 RESULT_BLOCKS = ("text", "image")
 
 
@@ -36,9 +44,15 @@ def parts_of(message: Message) -> tuple[list[Block], str | None, str | None, lis
 
 
 def without_thought(text: str) -> tuple[str | None, str]:
-    """What a text thinks at its beginning, in a tag that the runtime takes out before it is shown, and the rest."""
-    match = THOUGHT.match(text) if "<think" in text else None
-    return (match[2], text[match.end() :]) if match else (None, text)
+    """What a text thinks at its beginning, in tags that the runtime takes out before it is shown, and the rest; of an
+    answer in `<final>`, without these tags."""
+    thoughts: list[str] = []
+    while "<" in text[:TAG_WITHIN] and (match := THOUGHT.match(text)):
+        thoughts.append(match[2])
+        text = text[match.end() :]
+    if "<" in text[:TAG_WITHIN] and FINAL.match(text):
+        text = FINAL_TAG.sub("", text)
+    return "\n".join(filter(None, thoughts)) or None, text
 
 
 def texts_of(message: Message) -> list[str]:
