@@ -178,6 +178,17 @@ def test_names_say_what_they_hold() -> None:
     assert {str(path.relative_to(ROOT)): names for path in paths if (names := vague_names(read(path)))} == {}
 
 
+def test_names_in_the_documents_say_what_they_hold() -> None:
+    offenders = {}
+    for page in sorted((ROOT / "docs").rglob("*.md")):
+        code = "\n".join(
+            re.findall(r"^```python\n(.*?)^```$", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+        )
+        if names := vague_names(ast.parse(code)):
+            offenders[page.name] = names
+    assert offenders == {}
+
+
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_a_module_keeps_the_rules(path: Path) -> None:
     assert len(path.read_text(encoding="utf-8").splitlines()) <= LONGEST_FILE

@@ -4,6 +4,7 @@ import json
 import re
 from collections import Counter
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -16,6 +17,7 @@ from openclawbench.records.release import Master, PoolRow
 from openclawbench.records.statistics import StatisticsFile, StatisticsSections
 from openclawbench.release.baseline_notice import RULES_NOTICE, RULES_STAMP
 from openclawbench.release.settings import PublishRules, StatisticsSettings
+from openclawbench.release.statistics import composition
 from openclawbench.release.statistics.consistency import contradictions
 from openclawbench.release.statistics.corpus import (
     HUMAN_COLUMNS,
@@ -38,6 +40,7 @@ from openclawbench.reports.section import Report, Section
 from openclawbench.tables.schema import schema
 
 RULES = PublishRules.load()
+PAGE = Path(__file__).parents[2] / "docs" / "develop" / "add_a_statistic.md"
 KINDS = pl.DataFrame(schema=schema(Master)).select(record_columns(COLUMNS)).schema
 LABELS = dict.fromkeys(LABEL_COLUMNS, pl.String)
 EVENTS = dict.fromkeys(Master.model_fields["event_type_counts"].annotation.model_fields, 0)  # type: ignore[union-attr]
@@ -516,3 +519,13 @@ def test_a_gap_without_verdicts_has_no_interval() -> None:
     assert "not measured" in gap_sentence(sections["corrected_gap"].facts)
     _, sections = report_with_sections(corpus([]))
     assert gap_sentence(sections["corrected_gap"].facts).endswith("no oracle-passing record has a label.")
+
+
+def test_the_statistic_of_the_recipe_passes_the_test_of_the_recipe(monkeypatch: pytest.MonkeyPatch) -> None:
+    blocks = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    function, example = (compile(block, PAGE.name, "exec") for block in blocks)
+    names, helpers = dict(vars(composition)), dict(globals())
+    exec(function, names)
+    monkeypatch.setattr(f"{statistics.__module__}.STATISTICS", [*STATISTICS, names["lengths"]])
+    exec(example, helpers)
+    helpers["test_trajectories_are_counted_by_length"]()
