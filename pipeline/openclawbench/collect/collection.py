@@ -64,7 +64,7 @@ class Collection:
                 yield CollectedSession.model_validate_json(line)
             except ValidationError as error:
                 problem = f"{self.log}: line {number}: is not a line of this file: {flat(str(error))[:200]}"
-                raise UnreadableInput(f"{problem}. Remove it: the session is made again.") from error
+                raise UnreadableInput(f"{problem}. Remove it: the session is collected again.") from error
 
     def ended(self) -> dict[tuple[str, str], CollectedSession]:
         """(source model, planned session) -> how it ended last."""

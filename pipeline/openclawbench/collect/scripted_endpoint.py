@@ -62,7 +62,7 @@ class Answering(BaseHTTPRequestHandler):
         raise AssertionError(worker)
 
     def is_known(self, key: str) -> bool:
-        """Whether that is the key."""
+        """True if requests with this key are answered."""
         raise AssertionError(key)
 
     def number(self) -> int:

@@ -29,7 +29,7 @@ POOLS = {  # name -> what it holds
     ACCEPTED_POOL: "accepted labels (paper T39: high confidence and repaired)",
     HIGH_POOL: "high_confidence_accepted labels",
     BOTH_POOL: "labels of which two passes are sure (the pool that the paper trains and scores on)",
-    BASELINE_POOL: "labels of the rules judge: a baseline, no annotation",
+    BASELINE_POOL: "labels of the rules judge: a baseline, not annotation",
     HUMAN_POOL: "trajectories with a settled verdict of people (paper T40); it has no sides",
 }
 WHOLE = "all"  # side of a pool without sides

@@ -253,7 +253,7 @@ def probability_fault(values: Any, tolerance: float) -> str | None:
 
 
 def number_fault(value: Any) -> str | None:
-    """What is wrong with a count, a cost or a mass; None for a good one and for what is no number at all."""
+    """What is wrong with a count, a cost or a mass; None if it is right, or not a number at all."""
     if not isinstance(value, int | float):
         return None
     return None if math.isfinite(value) and value >= 0 else "is below 0 or not finite"

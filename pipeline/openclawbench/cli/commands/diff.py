@@ -66,7 +66,7 @@ def print_rows(title: str, entries: list[dict[str, Any]], console: Console) -> N
 
 
 def format_causes(value: Any) -> Any:
-    """A cell: causes with their counts, examples one a line."""
+    """A cell: causes with their counts, one example per line."""
     if isinstance(value, dict):
         value = [f"{name}: {count}" for name, count in value.items()]
     return Text("\n".join(one_line(item) for item in value)) if isinstance(value, list) else value

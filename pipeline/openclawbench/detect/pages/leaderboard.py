@@ -32,7 +32,7 @@ from openclawbench.reports.section import Report, Row, Section
 Card = Mapping[str, Any]
 NAME = "detectors"
 BASELINE_NOTICE = (
-    "The labels are the rules judge's: a baseline, no annotation. These scores say how well a detector imitates its "
+    "The labels are the rules judge's: a baseline, not annotation. These scores say how well a detector imitates its "
     "rules, and nothing about anomalies."
 )
 GROUPS = {

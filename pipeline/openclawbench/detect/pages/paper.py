@@ -57,6 +57,6 @@ def contradiction_section() -> Section:
 
 
 def paper_report() -> Report:
-    """Both, as a report."""
+    """The figures of the paper and the contradictions between them, as a report."""
     sections = [paper_section(), contradiction_section()]
     return Report(name="paper_detectors", title="Detectors of the paper", about=NOTE, sections=sections)

@@ -55,6 +55,6 @@ def warn_of_baseline(labels: LabelSet) -> None:
     """Say whose labels these are, where they are the rules judge's."""
     if labels.is_baseline:
         warn(
-            "these labels are the rules judge's: a baseline, no annotation. Scores against them say how well a "
+            "these labels are the rules judge's: a baseline, not annotation. Scores against them say how well a "
             "detector imitates its rules."
         )

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 FOLDER = Path("detect") / "sft"  # of a data folder
 NO_BALANCE = "none"
 BASELINE_LABELS = (
-    "these labels are the rules judge's: a baseline, no annotation. What is trained on them imitates its rules. Do not "
-    "train on them as if a person or a language model had judged."
+    "these labels are the rules judge's: a baseline, not annotation. What is trained on them imitates its rules. Do "
+    "not train on them as if a person or a language model had judged."
 )
 
 
