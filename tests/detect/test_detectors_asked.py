@@ -191,7 +191,7 @@ BAD = {
     "json": {
         "fenced": ("repaired", None),
         "short": ("repaired", None),
-        "bad_steps": ("ok", "onset is no step of the trajectory; span ends before it starts"),
+        "bad_steps": ("ok", "onset is not a step of the trajectory; span ends before it starts"),
         "prose": ("failed", "no JSON object with a label"),
         "cut": ("failed", "cut off"),
         "empty": ("failed", "empty"),

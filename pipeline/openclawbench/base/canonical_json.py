@@ -22,7 +22,7 @@ def canonical_bytes(value: Any) -> bytes:
 
 def escape_lone_surrogates(value: Any) -> Any:
     """The same plain data with each half of an emoji in its texts written as its six characters: a text that holds one
-    cannot be encoded, and what a judge said is not thrown away for it."""
+    cannot be encoded, and the answer of a judge with one is kept."""
     if isinstance(value, list):
         return [escape_lone_surrogates(item) for item in value]
     if isinstance(value, dict):

@@ -104,7 +104,7 @@ def step_number(value: Any, name: str, num_steps: int | None) -> tuple[int | Non
     if not isinstance(value, int) or isinstance(value, bool):
         return None, f"{name} is not a step"
     if value < 1 or (num_steps is not None and value > num_steps):
-        return None, f"{name} is no step of the trajectory"
+        return None, f"{name} is not a step of the trajectory"
     return value, None
 
 

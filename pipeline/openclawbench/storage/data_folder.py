@@ -352,7 +352,7 @@ class DataFolder:
         write_json(self.failure_file(stage, shard), {"stage": stage, "shard": shard, "key": key, "error": error})
 
     def forget_failure(self, stage: str, shard: int | str) -> None:
-        """Remove the note: the shard has been redone."""
+        """Remove the note of why a shard of a stage failed: the shard has been redone."""
         self.failure_file(stage, shard).unlink(missing_ok=True)
 
     def failures(self) -> list[dict[str, Any]]:

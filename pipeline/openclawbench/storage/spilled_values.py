@@ -30,7 +30,7 @@ class PickleFile:
             self.use(file)
 
     def use(self, file: BinaryIO) -> BinaryIO:
-        """Write to this file."""
+        """Use this file for the values that are written from now on."""
         self.file = file
         weakref.finalize(self, file.close)
         return file

@@ -17,12 +17,13 @@ def with_fed_text(simples: Sequence[SimpleCommand], feeders: dict[str, Feeder]) 
         return simples
     for before, after in pairwise(simples):
         if after.piped and after.stdin is None and before.words and before.words[0] in feeders:
-            return list(fed_one_by_one(simples, feeders))
+            return list(add_piped_texts(simples, feeders))
     return simples
 
 
-def fed_one_by_one(simples: Sequence[SimpleCommand], feeders: dict[str, Feeder]) -> Iterator[SimpleCommand]:
-    """with_fed_text, in order. A command behind a pipe is behind the one that feeds it."""
+def add_piped_texts(simples: Sequence[SimpleCommand], feeders: dict[str, Feeder]) -> Iterator[SimpleCommand]:
+    """The commands in order, each with the text that is piped into it. A command behind a pipe is behind the one that
+    feeds it."""
     before = SimpleCommand(())
     for command in simples:
         feeder = feeders.get(before.words[0]) if before.words and not before.writes else None

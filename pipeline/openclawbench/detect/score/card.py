@@ -226,7 +226,7 @@ def right_answers(compared: Comparison) -> dict[Key, bool]:
 
 
 def number_keys(first: Mapping[Key, bool], second: Mapping[Key, bool]) -> tuple[dict[int, bool], dict[int, bool]]:
-    """The same with numbers in place of keys."""
+    """Both tables of right answers, with numbers in place of the keys that they share."""
     numbers = {key: number for number, key in enumerate(sorted(first.keys() | second.keys()))}
     return {numbers[key]: value for key, value in first.items()}, {numbers[key]: value for key, value in second.items()}
 

@@ -128,7 +128,7 @@ def onset_findings(trace: Trace, b2: StageB2) -> Iterator[Finding]:
     for field in ONSETS:
         onset: int | None = getattr(b2, field)
         if onset is not None and onset not in trace.by_id:
-            reason = f"{field} is no step of the trajectory."
+            reason = f"{field} is not a step of the trajectory."
             yield finding("onset_consistency", reason, set_null(fixes.onset_outside, field, reason))
     first, harmful = b2.earliest_recoverable_onset, b2.earliest_harmful_onset
     if first is not None and harmful is not None and first > harmful:

@@ -19,12 +19,12 @@ def words(pattern: str) -> str:
     return rust_pattern(IGNORE_CASE + pattern.replace("'", "['’]"), pattern)
 
 
-def several_words(patterns: list[str]) -> list[str]:
-    """words of several patterns."""
+def each_as_words(patterns: list[str]) -> list[str]:
+    """Apply `words` to each pattern."""
     return list(map(words, patterns))
 
 
-WordPatterns = Annotated[list[str], AfterValidator(several_words)]
+WordPatterns = Annotated[list[str], AfterValidator(each_as_words)]
 WordPattern = Annotated[str, AfterValidator(words)]
 
 

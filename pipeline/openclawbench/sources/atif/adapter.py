@@ -246,7 +246,7 @@ def step_rows(content: bytes, key: str | None, expected: int) -> list[RawLine]:
     """The steps with their places in the document: in the array at `key`, or in the document itself, if it is None."""
     rows = read_document_rows(content, key, decode_step)
     if len(rows) != expected:
-        raise MalformedSession(Fault("broken_json", 1, f"line 1: {expected} steps, but {len(rows)} places of steps"))
+        raise MalformedSession(Fault("broken_json", 1, f"line 1: {expected} steps, but positions for {len(rows)}"))
     return rows
 
 
