@@ -1,8 +1,8 @@
 """Sessions of a release that keeps them in an SQLite store: as text that can be rewritten, and as the store of a paper.
 
-The text has the events of the session as they stand in `transcript_events`, one per line in the order of `seq`, and
-below them the rows of the other tables, one per line: {"table": NAME, "row": {COLUMN: VALUE}}, without columns that are null.
-What else a row of `transcript_events` holds follows from its event.
+The text has the events of the session as they stand in `transcript_events`, one per line in the order of `seq`. Below
+them are the rows of the other tables, one per line: {"table": NAME, "row": {COLUMN: VALUE}}, without columns that are
+null. What else a row of `transcript_events` holds follows from its event.
 """
 
 import json
