@@ -176,13 +176,13 @@ def test_half_a_character_in_a_text_does_not_end_the_search() -> None:
     ]
 
 
-def test_long_lines_are_searched_few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_long_lines_are_read_few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     texts = [json.dumps(line(f"{number} {SECRETS['email']}")) for number in range(7)]
     table = pl.DataFrame({"line": texts, "file": "f", "number": range(7)})
     complete, heights = [*finds_of(table, PRIVACY_FINDER)], list[int]()
-    search = PRIVACY_FINDER.worth_a_look
+    search = PRIVACY_FINDER.suspects
     monkeypatch.setattr(scan, "BYTES_AT_ONCE", 3 * len(texts[0]))
-    monkeypatch.setattr(PRIVACY_FINDER, "worth_a_look", lambda lines: heights.append(len(lines)) or search(lines))
+    monkeypatch.setattr(PRIVACY_FINDER, "suspects", lambda *args: heights.append(len(args[2])) or search(*args))
     assert [*finds_of(table, PRIVACY_FINDER)] == complete
     assert [find.line for find in complete] == [*range(7)]
     assert heights == [3, 3, 1]

@@ -18,7 +18,7 @@ KEPT = 10_000  # finds of a group that are kept whole; the others are counted
 Kind = tuple[str, str]  # group and kind of a find
 Where = tuple[str, int | None, str, str, int | None, str]  # the fields of TextFind up to `place`
 WITH_TEXTS = (str, dict, list)  # kinds of plain data that texts are, or are in
-LINES_AT_ONCE = 512  # that are searched together: fewer compile the patterns too often, more need memory
+LINES_AT_ONCE = 512  # that are read together: fewer search the patterns too often, more need memory
 BYTES_AT_ONCE = 8_000_000  # of long lines, about: texts, plain data and columns take several times as much
 AROUND = 24  # characters shown before and after a find
 # Fields of a released line, at any depth, that join records with one another and with their inputs.
@@ -143,12 +143,14 @@ def scan_inputs(inputs: Iterable[pl.DataFrame], privacy_finder: PrivacyFinder, s
 
 
 def finds_of(frame: pl.DataFrame, privacy_finder: PrivacyFinder) -> Iterator[TextFind]:
-    """Finds in the columns line (JSON text), file, number (of the line, or null)."""
-    bytes_of_a_line = int(frame["line"].str.len_bytes().sum()) // max(1, frame.height)
-    for some in frame.iter_slices(max(1, min(LINES_AT_ONCE, BYTES_AT_ONCE // max(1, bytes_of_a_line)))):
-        looks = privacy_finder.worth_a_look(some["line"])
-        worth = looks.select(pl.any_horizontal(pl.all())).to_series()
-        lines, looks = some.filter(worth), looks.filter(worth)
+    """Finds in the columns line (JSON text), file, number (of the line, or null). The quick look is taken at all lines
+    at once, in one piece of memory, because its patterns are compiled for each column that they are searched in."""
+    looks = privacy_finder.worth_a_look(frame["line"].rechunk())
+    worth = looks.select(pl.any_horizontal(pl.all())).to_series()
+    lines_worth, looks_worth = frame.filter(worth), looks.filter(worth)
+    bytes_of_a_line = int(lines_worth["line"].str.len_bytes().sum()) // max(1, lines_worth.height)
+    at_once = max(1, min(LINES_AT_ONCE, BYTES_AT_ONCE // max(1, bytes_of_a_line)))
+    for lines, looks in zip(lines_worth.iter_slices(at_once), looks_worth.iter_slices(at_once), strict=True):
         values = [parse_line(line) for line in lines["line"]]
         texts = [
             (number, place, step_id, encodable(text))
