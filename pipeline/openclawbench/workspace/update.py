@@ -175,8 +175,8 @@ def make_engine(settings: Settings, kept: KeptWorkers, chains: list[ShardTask]) 
 
 
 def release_engine(settings: Settings, raw_bytes: int, remote: bool, kept: KeptWorkers, tasks: int) -> Engine:
-    """The engine that writes a release of `raw_bytes` bytes. A large one is written by worker processes, even if only one
-    works at a time, so that this process holds nothing of it. With parts in object storage they are processes of this
+    """The engine that writes a release of `raw_bytes` bytes. Worker processes write a large one, even if only one works
+    at a time, so that this process holds nothing of it. With parts in object storage they are processes of this
     machine, which has the folder that they write to."""
     if settings.engine == "ray" and not remote:
         return engine_for("ray", settings.workers, tasks, raw_bytes, settings.ray_address)
