@@ -39,6 +39,12 @@ def test_a_message_of_thought_alone_says_nothing() -> None:
         ("<think>I may not send it.<final>May I send it?</final>", "I may not send it.", "May I send it?"),
         ("<thought>One.</thought><Think>Two.</Think>Done.", "One.\nTwo.", "Done."),
         ("<thinking>Why?</thinking>Because.", "Why?", "Because."),
+        ("<final>One.</final>\n\n<final>Two.</final>", None, "One.\n\nTwo."),
+        ("<final> One. <final>Two.</final>\n</final>\n", None, "One. Two."),
+        ("<final>Write:\n```\n<final>x</final>\n```\nDone.</final>", None, "Write:\n```\n<final>x</final>\n```\nDone."),
+        ("<final>Write `<final>` first.</final>", None, "Write `<final>` first."),
+        ("<final>```\nx = 1\n```</final>", None, "```\nx = 1\n```"),
+        ("<final>```\nx = 1</final>\n", None, "```\nx = 1"),
     ],
 )
 def test_an_answer_is_what_the_runtime_shows(text: str, thinking: str | None, shown: str) -> None:

@@ -16,7 +16,11 @@ THOUGHT = re.compile(
     re.DOTALL | re.IGNORECASE,
 )
 FINAL = re.compile(r"\s*<final\b[^<>]*>", re.IGNORECASE)
-FINAL_TAG = re.compile(r"\s*</?final\b[^<>]*>\s*", re.IGNORECASE)
+ANSWER_END = "</final>"
+CODE_OR_FINAL_TAG = re.compile(
+    r"(?P<code>^(?P<fence>```|~~~).*?(?:^(?P=fence)|\Z)|`[^`\n]+`)|</?final\b[^<>]*>",
+    re.DOTALL | re.IGNORECASE | re.MULTILINE,
+)
 TAG_WITHIN = 20  # characters at the beginning of a text in which its tag begins
 RESULT_BLOCKS = ("text", "image")
 
@@ -45,14 +49,24 @@ def parts_of(message: Message) -> tuple[list[Block], str | None, str | None, lis
 
 def without_thought(text: str) -> tuple[str | None, str]:
     """What a text thinks at its beginning, in tags that the runtime takes out before it is shown, and the rest; of an
-    answer in `<final>`, without these tags."""
+    answer in `<final>`, without these tags, except within code."""
     thoughts: list[str] = []
     while "<" in text[:TAG_WITHIN] and (match := THOUGHT.match(text)):
         thoughts.append(match[2])
         text = text[match.end() :]
     if "<" in text[:TAG_WITHIN] and FINAL.match(text):
-        text = FINAL_TAG.sub("", text)
+        text = without_final_tags(text)
     return "\n".join(filter(None, thoughts)) or None, text
+
+
+def without_final_tags(text: str) -> str:
+    """An answer that begins with `<final>` without these tags and the blanks around it. A tag within code stays: the
+    answer writes about it. One at the end never does: a fence that is not closed ends with the answer."""
+    while match := FINAL.match(text):
+        text = text[match.end() :]
+    while (rest := text.rstrip())[-len(ANSWER_END) :].lower() == ANSWER_END:
+        text = rest[: -len(ANSWER_END)].rstrip()
+    return CODE_OR_FINAL_TAG.sub(lambda match: match["code"] or "", text.lstrip())
 
 
 def texts_of(message: Message) -> list[str]:
