@@ -10,7 +10,6 @@ the stages carried out again.
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 
 import polars as pl
@@ -20,8 +19,8 @@ from openclawbench.records.release import Master, SummaryCount
 from openclawbench.release.files.jsonl_files import open_lines
 from openclawbench.release.files.names import models_of
 from openclawbench.release.validate.findings import Findings
-from openclawbench.release.validate.lines import ValidLine
-from openclawbench.release.validate.recompute.fields import AT_ONCE, basis_of
+from openclawbench.release.validate.lines import Line, in_batches
+from openclawbench.release.validate.recompute.fields import basis_of
 from openclawbench.release.validate.recompute.statistics import check_statistics, columns_of
 from openclawbench.release.validate.recompute.summaries import check_numbers
 from openclawbench.release.validate.records.consistency import problems
@@ -50,8 +49,7 @@ def check_file(root: Path, name: str, partial_trials: pl.DataFrame, scratch: Pat
     findings, counts = Findings(), [empty(SummaryCount)]
     columns = Spool(scratch, f"checked-{name.replace('/', '-')}")
     partial = set(partial_trials.iter_rows())
-    lines = checked_lines(root, name, findings)
-    while batch := list(islice(lines, AT_ONCE)):
+    for batch in in_batches(checked_lines(root, name, findings)):
         counts.append(count(basis_of(batch, partial).lazy()).collect())
         columns.add(columns_of(batch))
         if len(counts) == SUMS_AT_ONCE:
@@ -86,12 +84,12 @@ def refuse_invalid(root: Path, files: Sequence[CheckedFile]) -> None:
         )
 
 
-def checked_lines(root: Path, name: str, findings: Findings) -> Iterator[ValidLine[Master]]:
+def checked_lines(root: Path, name: str, findings: Findings) -> Iterator[Line]:
     """Lines of a master table; what is wrong with a record is a finding."""
     taxonomy, rules = Taxonomy.load(), CheckRules.load()
     with open_lines(root / name) as file:
         for number, raw in enumerate(file, start=1):
-            line = ValidLine(number, raw.rstrip(b"\n"), json.loads(raw), Master.model_validate_json(raw, strict=True))
-            for check, message in problems(line.record, taxonomy, rules):
+            line = Line(number, raw.rstrip(b"\n"), json.loads(raw))
+            for check, message in problems(Master.model_validate_json(raw, strict=True), taxonomy, rules):
                 findings.add(check, name, f"{line.key[1]}: {message}", number)
             yield line

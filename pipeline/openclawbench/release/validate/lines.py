@@ -6,7 +6,7 @@ from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, BinaryIO, Generic, TypeVar, cast
+from typing import Any, BinaryIO, Generic, TypeVar
 
 import jsonschema_rs
 from jsonschema import Draft202012Validator
@@ -16,28 +16,35 @@ from pydantic import ValidationError
 from openclawbench.base.canonical_json import canonical_json
 from openclawbench.records.json_schema import json_schema
 from openclawbench.release.files.jsonl_files import open_lines, released
-from openclawbench.release.record_key import Key
+from openclawbench.release.record_key import Key, key_of
 from openclawbench.release.validate.compare import too_large
 from openclawbench.release.validate.findings import Findings
-from openclawbench.tables.record import Keyed, Record
+from openclawbench.tables.record import Record
 
 R = TypeVar("R", bound=Record)
+LINES_AT_ONCE = 512  # that are worked on together: a stage that is carried out again costs the same for any few
+BYTES_AT_ONCE = 8_000_000  # of these, about: plain data and tables take many times as much
 
 
 @dataclass(frozen=True)
-class ValidLine(Generic[R]):
-    """A valid line."""
+class Line:
+    """A line with its plain data."""
 
     number: int  # from 1
     raw: bytes  # without the newline
     value: dict[str, Any]  # as plain data
-    record: R
 
     @property
     def key(self) -> Key:
         """(source_model, trajectory_id)."""
-        record = cast("Keyed", self.record)
-        return record.source_model, record.trajectory_id
+        return key_of(self.value)
+
+
+@dataclass(frozen=True)
+class ValidLine(Line, Generic[R]):
+    """A valid line."""
+
+    record: R
 
 
 @cache
@@ -102,6 +109,19 @@ def in_key_order(lines: Iterable[ValidLine[R]], name: str, check: str, findings:
             findings.add(check, name, f"{line.key[1]} comes after {previous[1]}: lines must be sorted", line.number)
         previous = line.key
         yield line
+
+
+def in_batches(lines: Iterable[Line]) -> Iterator[list[Line]]:
+    """The lines in lists that are worked on together: of few lines if these are long."""
+    batch, size = list[Line](), 0
+    for line in lines:
+        if batch and (len(batch) == LINES_AT_ONCE or size + len(line.raw) > BYTES_AT_ONCE):
+            yield batch
+            batch, size = [], 0
+        batch.append(line)
+        size += len(line.raw)
+    if batch:
+        yield batch
 
 
 def of_known_records(

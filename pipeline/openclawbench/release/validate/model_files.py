@@ -1,10 +1,10 @@
 """The files of one source model (T37): tiers divide the master table, the other files repeat parts of it."""
 
+import gc
 import hashlib
 import sqlite3
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 
 from openclawbench.records.release import Master, PositiveStructured
@@ -12,8 +12,8 @@ from openclawbench.records.tiers import STATUS_OF
 from openclawbench.release.files.names import MASTER_FILE, POSITIVES_FILES, ROOT, STAGES, TIER_FILES, stage_raw_file
 from openclawbench.release.record_key import Key
 from openclawbench.release.validate.findings import Findings
-from openclawbench.release.validate.lines import ValidLine, in_key_order, raw_lines, read_line, read_lines
-from openclawbench.release.validate.recompute.fields import AT_ONCE, RecordRecomputer, basis_of
+from openclawbench.release.validate.lines import Line, in_batches, in_key_order, raw_lines, read_line, read_lines
+from openclawbench.release.validate.recompute.fields import RecordRecomputer, basis_of
 from openclawbench.release.validate.recompute.statistics import columns_of
 from openclawbench.release.validate.records.answers import deciding_answers
 from openclawbench.release.validate.records.consistency import problems
@@ -40,8 +40,7 @@ def check_model(
     """Check the files of one model, and fill its tables."""
     folder = f"{ROOT}/{model}"
     records, places = tables.records, LinePlaces(tables.connection)
-    lines = check_master(root, f"{folder}/{MASTER_FILE}", model, findings)
-    while batch := list(islice(lines, AT_ONCE)):
+    for batch in in_batches(check_master(root, f"{folder}/{MASTER_FILE}", model, findings)):
         index_rows = index.of(line.key for line in batch)
         basis = basis_of(batch, {key for key, row in index_rows.items() if row.partial_trial})
         for line, row in zip(batch, basis.iter_rows(named=True), strict=True):
@@ -50,6 +49,8 @@ def check_model(
         tables.statistics.add(columns_of(batch))
         if deriver is not None:
             deriver.check(batch, index_rows)
+        batch.clear()  # before the collector looks for what is left
+        gc.collect(0)  # cycles of the stages: the collector is off
     check_tiers(root, folder, records, places, findings)
     for status, file in POSITIVES_FILES.items():
         check_positives(root, f"{folder}/{file}", status, records, findings)
@@ -74,7 +75,7 @@ class LinePlaces:
         return key if key is not None and records[key].digest == digest else None
 
 
-def check_master(root: Path, name: str, model: str, findings: Findings) -> Iterator[ValidLine[Master]]:
+def check_master(root: Path, name: str, model: str, findings: Findings) -> Iterator[Line]:
     """Every line of the master table."""
     taxonomy, rules = Taxonomy.load(), CheckRules.load()
     for line in in_key_order(read_lines(root, name, Master, findings, unique=True), name, "tables", findings):
@@ -86,7 +87,7 @@ def check_master(root: Path, name: str, model: str, findings: Findings) -> Itera
             )
         for check, message in problems(line.record, taxonomy, rules):
             findings.add(check, name, f"{line.key[1]}: {message}", line.number)
-        yield line
+        yield Line(line.number, line.raw, line.value)
 
 
 def check_tiers(root: Path, folder: str, records: Records, places: LinePlaces, findings: Findings) -> None:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from openclawbench.base.gc_control import gc_disabled
 from openclawbench.records.datapackage import MadeFrom
 from openclawbench.release.files.names import MASTER_FILE, ROOT
 from openclawbench.release.privacy.finder import PrivacyFinder
@@ -63,13 +64,14 @@ class ModelResult:
 def carry_out(task: ModelTask) -> ModelResult:
     """Carry out one task."""
     result = ModelResult()
-    if task.kind == "parquet":
-        check_parquet_tables(task.root, task.model, result.findings)
-        check_divided(task.root, task.model, result.findings)
-    elif task.kind == "text":
-        result.scan = scan_model(task.root, task.model, PrivacyFinder(task.privacy))
-    else:
-        check_records(task, result)
+    with gc_disabled():
+        if task.kind == "parquet":
+            check_parquet_tables(task.root, task.model, result.findings)
+            check_divided(task.root, task.model, result.findings)
+        elif task.kind == "text":
+            result.scan = scan_model(task.root, task.model, PrivacyFinder(task.privacy))
+        else:
+            check_records(task, result)
     return result
 
 

@@ -27,7 +27,7 @@ from openclawbench.release.files.names import ROOT, STAGES
 from openclawbench.release.record_key import Key, key_of
 from openclawbench.release.validate.compare import leaves, shorten_value
 from openclawbench.release.validate.findings import Findings
-from openclawbench.release.validate.lines import ValidLine
+from openclawbench.release.validate.lines import Line
 from openclawbench.release.validate.recompute.rules_in_force import RulesInForce
 from openclawbench.release.validate.recompute.stages import FIRST_PASS, PARTIAL, StageRerun, writers
 from openclawbench.release.validate.records.answers import Answers, answers_of
@@ -37,7 +37,6 @@ from openclawbench.release.writer.render import raw_lines
 from openclawbench.tables.record import TRAJECTORY_KEY, Record
 from openclawbench.tables.schema import conform, from_columns, schema
 
-AT_ONCE = 128  # records that are recomputed together: bounds the memory
 PLACES_NAMED = 3  # places of a field that are named; the others are only counted
 RECOMPUTE_ERRORS = (OpenClawBenchError, ValueError, LookupError, TypeError, ArithmeticError, AttributeError)
 POLARS_ERRORS = (pl.exceptions.PolarsError, pl.exceptions.PanicException, pa.ArrowException)
@@ -81,7 +80,7 @@ class RecordRecomputer:
         self.folder = f"{ROOT}/{model}"
         self.answers: dict[int, dict[str, Answers]] = answers_of(root, model, passes)
 
-    def check(self, lines: list[ValidLine[Master]], index: Mapping[Key, RecordIndexRow]) -> None:
+    def check(self, lines: list[Line], index: Mapping[Key, RecordIndexRow]) -> None:
         """Recompute some records and their answers, and compare them with the released ones. `index`: their rows."""
         self.index = index
         unique = {line.key: line for line in lines}
@@ -93,7 +92,7 @@ class RecordRecomputer:
         }
         self.recompute(list(unique.values()), answers)
 
-    def recompute(self, lines: list[ValidLine[Master]], answers: dict[int, dict[str, Any]]) -> None:
+    def recompute(self, lines: list[Line], answers: dict[int, dict[str, Any]]) -> None:
         """The same with the records' answers given. If the records fail together, each is recomputed alone."""
         rows = {
             number: {
@@ -118,7 +117,7 @@ class RecordRecomputer:
                 self.compare_answers(rerun, number, stage, answers[number][stage])
         self.keep(rerun)
 
-    def compare_records(self, lines: list[ValidLine[Master]], rerun: StageRerun) -> None:
+    def compare_records(self, lines: list[Line], rerun: StageRerun) -> None:
         """Compare every field of each record with the recomputed one."""
         merged = rerun.tables[Master].collect()
         for line, expected in zip(lines, merged.iter_rows(named=True), strict=True):
@@ -236,7 +235,7 @@ def of_pass(record: type[Record], number: int) -> type[Record]:
     return record if number == 1 else PASS2[record]
 
 
-def basis_of(lines: list[ValidLine[Master]], partial_trials: Container[Key]) -> pl.DataFrame:
+def basis_of(lines: list[Line], partial_trials: Container[Key]) -> pl.DataFrame:
     """LabelBasis rows of released records. `partial_trials`: keys of the records whose index row says so."""
     kinds = schema(Master)
     masters = from_columns({name: [line.value[name] for line in lines] for name in kinds if name != "steps"}, kinds)

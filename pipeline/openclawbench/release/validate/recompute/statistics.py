@@ -39,7 +39,7 @@ from openclawbench.release.statistics.files import text as as_text
 from openclawbench.release.statistics.statistics import COLUMNS, TABLES, identities, statistics
 from openclawbench.release.validate.compare import compare, read_json, too_large
 from openclawbench.release.validate.findings import Findings
-from openclawbench.release.validate.lines import ValidLine
+from openclawbench.release.validate.lines import Line
 from openclawbench.release.validate.recompute.card import BROKEN, check_text, settings
 from openclawbench.reports import plots
 from openclawbench.reports.section import Report, Section
@@ -69,7 +69,7 @@ def check_statistics(root: Path, records: Iterable[pl.DataFrame], findings: Find
         check_pictures(root, report, rules, findings)
 
 
-def columns_of(lines: Sequence[ValidLine[Master]]) -> pl.DataFrame:
+def columns_of(lines: Sequence[Line]) -> pl.DataFrame:
     """The columns of some records that the statistics are computed from."""
     kinds = schema(Master)
     names = [name for name in kinds if name in ("trajectory_id", *BASE_COLUMNS, *COLUMNS, *COMPUTED_FROM)]

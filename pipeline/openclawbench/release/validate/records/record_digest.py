@@ -8,10 +8,10 @@ from typing import Any
 import msgspec
 
 from openclawbench.base.canonical_json import canonical_json
-from openclawbench.records.release import Master, PositiveStructured
+from openclawbench.records.release import PositiveStructured
 from openclawbench.records.tiers import STATUS_OF
 from openclawbench.release.files.names import POSITIVES_FILES
-from openclawbench.release.validate.lines import ValidLine
+from openclawbench.release.validate.lines import Line
 from openclawbench.release.validate.records.key_tables import KeyTable
 
 
@@ -41,12 +41,12 @@ def records_in(connection: sqlite3.Connection) -> Records:
     )
 
 
-def digest_record(line: ValidLine[Master], basis: dict[str, Any]) -> RecordDigest:
+def digest_record(line: Line, basis: dict[str, Any]) -> RecordDigest:
     """The digest of a record's line. `basis`: its LabelBasis row."""
-    row, value = line.record, line.value
-    is_positive = bool(row.is_anomalous) and STATUS_OF.get(row.quality_tier) in POSITIVES_FILES
+    value = line.value
+    is_positive = bool(value["is_anomalous"]) and STATUS_OF.get(value["quality_tier"]) in POSITIVES_FILES
     return RecordDigest(
-        tier=row.quality_tier,
+        tier=value["quality_tier"],
         digest=hashlib.sha256(line.raw).digest(),
         positive=digest({name: value[name] for name in PositiveStructured.model_fields}) if is_positive else None,
         stages={name: None if answer is None else digest(answer) for name, answer in value["stages"].items()},
