@@ -78,7 +78,7 @@ class Inputs:
                 self.add(line.record, findings)
         try:
             check_columns(root, [root / INPUTS_TABLE], InputFile, findings)
-            check_rows(root, INPUTS_FILE, [root / INPUTS_TABLE], findings)
+            check_rows(root, INPUTS_FILE, [root / INPUTS_TABLE], InputFile, findings)
         except (pa.ArrowException, OSError) as error:
             findings.add("parquet", INPUTS_TABLE, f"cannot be read: {str(error).splitlines()[0]}")
 

@@ -4,12 +4,16 @@ from collections.abc import Iterator
 from itertools import zip_longest
 from pathlib import Path
 
-from openclawbench.base.canonical_json import canonical_json
+import polars as pl
+
+from openclawbench.base.canonical_json import canonical_bytes
 from openclawbench.release.files.jsonl_files import open_lines, released
 from openclawbench.release.files.names import ROOT
 from openclawbench.release.files.parquet import TABLES, arrow_schema, rows_of, shard_name, shards_of
 from openclawbench.release.validate.findings import Findings
+from openclawbench.tables.canonical_rows import canonical_rows
 from openclawbench.tables.record import Record
+from openclawbench.tables.sorted_merge import row_groups
 
 
 def check_parquet_tables(root: Path, model: str, findings: Findings) -> None:
@@ -25,7 +29,7 @@ def check_parquet_tables(root: Path, model: str, findings: Findings) -> None:
             continue
         try:
             check_columns(root, shards, record, findings)
-            check_rows(root, name, shards, findings)
+            check_rows(root, name, shards, record, findings)
         except (pa.ArrowException, OSError) as error:
             findings.add("parquet", name, f"its Parquet files cannot be read: {str(error).splitlines()[0]}")
 
@@ -40,9 +44,9 @@ def check_columns(root: Path, shards: list[Path], record: type[Record], findings
             findings.add("parquet", name, f"has other columns or types than the record {record.__name__}")
 
 
-def check_rows(root: Path, name: str, shards: list[Path], findings: Findings) -> None:
+def check_rows(root: Path, name: str, shards: list[Path], record: type[Record], findings: Findings) -> None:
     """Compare row by row with the lines; the first difference is a finding."""
-    for number, (line, row) in enumerate(zip_longest(lines_of(root / name), json_rows(shards)), start=1):
+    for number, (line, row) in enumerate(zip_longest(lines_of(root / name), json_rows(shards, record)), start=1):
         findings.checked["parquet_rows"] += row is not None
         if line != row:
             difference = "lacks the row" if None in (line, row) else "has another row"
@@ -58,7 +62,13 @@ def lines_of(path: Path) -> Iterator[bytes]:
             yield from (line.rstrip(b"\n") for line in file)
 
 
-def json_rows(shards: list[Path]) -> Iterator[bytes]:
-    """Rows of the files, written as JSON."""
+def json_rows(shards: list[Path], record: type[Record]) -> Iterator[bytes]:
+    """Rows of the files, written as JSON: with a record's columns together, with any others one by one."""
+    import pyarrow.parquet as pq
+
     for path in shards:
-        yield from (canonical_json(row).encode() for row in rows_of(path))
+        if pq.read_schema(path).equals(arrow_schema(record)):
+            for rows in row_groups(path):
+                yield from canonical_rows(rows).cast(pl.Binary)
+        else:
+            yield from map(canonical_bytes, rows_of(path))
