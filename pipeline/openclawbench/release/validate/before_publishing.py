@@ -7,7 +7,6 @@ pictures, card, data package, checksums, the JSON Schema of each line; because t
 the stages carried out again.
 """
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +18,7 @@ from openclawbench.records.release import Master, SummaryCount
 from openclawbench.release.files.jsonl_files import open_lines
 from openclawbench.release.files.names import models_of
 from openclawbench.release.validate.findings import Findings
-from openclawbench.release.validate.lines import Line, in_batches
+from openclawbench.release.validate.lines import Line, in_batches, plain_data
 from openclawbench.release.validate.recompute.fields import basis_of
 from openclawbench.release.validate.recompute.statistics import check_statistics, columns_of
 from openclawbench.release.validate.recompute.summaries import check_numbers
@@ -89,7 +88,7 @@ def checked_lines(root: Path, name: str, findings: Findings) -> Iterator[Line]:
     taxonomy, rules = Taxonomy.load(), CheckRules.load()
     with open_lines(root / name) as file:
         for number, raw in enumerate(file, start=1):
-            line = Line(number, raw.rstrip(b"\n"), json.loads(raw))
+            line = Line(number, raw.rstrip(b"\n"), plain_data(raw))
             for check, message in problems(Master.model_validate_json(raw, strict=True), taxonomy, rules):
                 findings.add(check, name, f"{line.key[1]}: {message}", number)
             yield line
