@@ -17,7 +17,7 @@ from openclawbench.release.privacy.finder import PrivacyFinder
 from openclawbench.release.privacy.policy import RULES_FILE
 from openclawbench.release.privacy.rules import PrivacyRules
 from openclawbench.release.privacy.scan import (
-    LINES_AT_ONCE,
+    BYTES_AT_ONCE,
     SCANNED,
     TextFind,
     TextScan,
@@ -64,26 +64,25 @@ def scan_model(root: Path, model: str, privacy_finder: PrivacyFinder) -> TextSca
     return scan
 
 
-def scan_file(
-    root: Path, name: str, privacy_finder: PrivacyFinder, scan: TextScan, at_once: int = LINES_AT_ONCE
-) -> None:
+def scan_file(root: Path, name: str, privacy_finder: PrivacyFinder, scan: TextScan) -> None:
     """Scan a JSONL file of a release. Raises OSError if it cannot be read to its end."""
-    for start, lines in batches(root / name, at_once):
+    for start, lines in batches(root / name):
         numbers = range(start, start + len(lines))
         frame = pl.DataFrame({"line": lines, "file": name, "number": numbers})
         for find in finds_of(frame, privacy_finder):
             scan.add(find)
 
 
-def batches(path: Path, at_once: int) -> Iterator[tuple[int, list[str]]]:
-    """(number of the first, lines) of a file."""
+def batches(path: Path) -> Iterator[tuple[int, list[str]]]:
+    """(number of the first, lines) of a file, as many as are searched together."""
     with open_lines(path) as file:
-        number, lines = 1, list[str]()
+        number, lines, size = 1, list[str](), 0
         for raw in file:
-            lines.append(raw.decode("utf-8", "replace"))
-            if len(lines) == at_once:
+            if lines and size + len(raw) > BYTES_AT_ONCE:
                 yield number, lines
-                number, lines = number + len(lines), []
+                number, lines, size = number + len(lines), [], 0
+            lines.append(raw.decode("utf-8", "replace"))
+            size += len(raw)
         if lines:
             yield number, lines
 
