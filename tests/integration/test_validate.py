@@ -16,6 +16,7 @@ from sealing import Damage, found_after, seal
 
 from openclawbench.base.canonical_json import canonical_json
 from openclawbench.records.release import Master
+from openclawbench.release.validate.recompute.stages import StageRerun
 from openclawbench.release.validate.records.consistency import places
 from openclawbench.release.validate.validate import validate
 from openclawbench.reports import plots
@@ -364,6 +365,19 @@ def test_a_task_that_is_done_again_gives_the_same(copy: Path, monkeypatch: pytes
     expected = json.dumps(validate(copy).as_data())
     monkeypatch.setattr("openclawbench.release.validate.validate.engine_for", lambda *_: DoneTwice())
     assert json.dumps(validate(copy).as_data()) == expected
+
+
+def test_one_record_that_cannot_be_recomputed_is_named_alone(copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    victim, run = rows_of(copy / MASTER)[1]["trajectory_id"], StageRerun.run
+
+    def run_or_fail(self: StageRerun, passes: Iterable[int]) -> None:
+        if any(record["trajectory_id"] == victim for record in self.records):
+            raise ValueError("planted")
+        run(self, passes)
+
+    monkeypatch.setattr(StageRerun, "run", run_or_fail)
+    messages = [finding.message for finding in validate(copy).kept if finding.check == "derived"]
+    assert messages == [f"{victim} cannot be recomputed: planted"]
 
 
 def test_temporary_files_are_gone_when_validation_ends(

@@ -93,7 +93,8 @@ class RecordRecomputer:
         self.recompute(list(unique.values()), answers)
 
     def recompute(self, lines: list[Line], answers: dict[int, dict[str, Any]]) -> None:
-        """The same with the records' answers given. If the records fail together, each is recomputed alone."""
+        """The same with the records' answers given. If the records fail together, each half of them is recomputed,
+        until what fails is single records."""
         rows = {
             number: {
                 stage: {key: row for key, (_, row) in stage_answers.items()} for stage, stage_answers in stages.items()
@@ -105,8 +106,9 @@ class RecordRecomputer:
             rerun.run(self.passes)
         except (*RECOMPUTE_ERRORS, *POLARS_ERRORS) as error:
             if len(lines) > 1:
-                for line in lines:
-                    self.recompute([line], answers)
+                middle = len(lines) // 2
+                for half in (lines[:middle], lines[middle:]):
+                    self.recompute(half, answers_about(half, answers))
                 return
             cause = str(error).partition("\n")[0] or type(error).__name__
             self.findings.add("derived", self.name, f"{lines[0].key[1]} cannot be recomputed: {cause}", lines[0].number)
@@ -197,6 +199,18 @@ class RecordRecomputer:
     def is_redacted(self, key: Key) -> bool:
         """True if the texts of a record were redacted."""
         return key in self.index and self.index[key].redacted
+
+
+def answers_about(lines: list[Line], answers: dict[int, dict[str, Any]]) -> dict[int, dict[str, Any]]:
+    """Of the answers, by pass and stage, those about these records."""
+    keys = {line.key for line in lines}
+    return {
+        number: {
+            stage: {key: answer for key, answer in stage_answers.items() if key in keys}
+            for stage, stage_answers in stages.items()
+        }
+        for number, stages in answers.items()
+    }
 
 
 def differences(
