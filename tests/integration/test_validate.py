@@ -226,6 +226,7 @@ WAYS: dict[str, tuple[Damage, str]] = {
         both(normal, lambda r: r.update(quality_tier="high_confidence_accepted", label_status="accepted")),
         "tier",
     ),
+    "a tier that does not exist": (both(normal, lambda r: r.update(quality_tier="odd")), "vocabulary"),
     "a status that is not its tier's": (both(normal, lambda r: r.update(label_status="accepted")), "tier"),
     "a status that is not its record's in a label file": (
         in_one_row(TRAIN, any_row, lambda r: r.update(label_status="accepted")),

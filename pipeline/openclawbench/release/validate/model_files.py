@@ -76,7 +76,7 @@ class LinePlaces:
 
 
 def check_master(root: Path, name: str, model: str, findings: Findings) -> Iterator[Line]:
-    """Every line of the master table."""
+    """Every line of the master table whose tier is known: no status follows from another, and it is a finding."""
     taxonomy, rules = Taxonomy.load(), CheckRules.load()
     for line in in_key_order(read_lines(root, name, Master, findings, unique=True), name, "tables", findings):
         findings.checked["records"] += 1
@@ -87,7 +87,8 @@ def check_master(root: Path, name: str, model: str, findings: Findings) -> Itera
             )
         for check, message in problems(line.record, taxonomy, rules):
             findings.add(check, name, f"{line.key[1]}: {message}", line.number)
-        yield Line(line.number, line.raw, line.value)
+        if line.record.quality_tier in STATUS_OF:
+            yield Line(line.number, line.raw, line.value)
 
 
 def check_tiers(root: Path, folder: str, records: Records, places: LinePlaces, findings: Findings) -> None:
