@@ -372,3 +372,14 @@ def test_the_installed_command_is_this_program() -> None:
     assert done.returncode == 0
     version = re.search(r'^version = "(.*)"', (ROOT / "pyproject.toml").read_text(), re.MULTILINE)
     assert version and done.stdout == f"openclawbench {version[1]}\n"
+
+
+@pytest.mark.parametrize("command", ["status", "doctor"])
+def test_a_reader_that_has_gone_ends_a_command_as_sigpipe_does(command: str, example: Ran) -> None:
+    """Not with 1: that means that a person must look at something."""
+    arguments = [str(example.raw)] if command == "doctor" else ["--data", str(example.data)]
+    line = [sys.executable, "-m", "openclawbench", command, *arguments]
+    with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT) as running:
+        assert running.stdout and running.stderr
+        running.stdout.close()
+        assert (running.wait(60), running.stderr.read()) == (141, "")

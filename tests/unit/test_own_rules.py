@@ -64,6 +64,13 @@ def test_a_folder_that_is_not_there_is_named_with_the_one_that_was_meant(
         rule_path("risk.toml")
 
 
+def test_doctor_refuses_a_rule_as_a_run_does(own: Path, tmp_path: Path) -> None:
+    text = shipped_path("risk.toml").read_text()
+    (own / "risk.toml").write_text(text.replace("\nscale = ", '\nscale = "big"  # ', 1))
+    with pytest.raises(InvalidRules, match=r"risk\.toml: line \d+: scale: "):
+        settings_in_force(settings(DataFolder(tmp_path / "data")))
+
+
 @pytest.mark.parametrize("name", ["relaese.toml", "release.tml", "Risk.toml", "release.TOML", "prompt_a.toml"])
 def test_a_misspelt_file_is_named(name: str, own: Path) -> None:
     (own / name).write_text('version = "1"\n')

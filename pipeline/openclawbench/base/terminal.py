@@ -42,10 +42,18 @@ def sentence(error: Exception) -> str:
     return (safe if isinstance(error, InvalidRules) else one_line)(str(error))
 
 
+class Output(Console):
+    """A console whose error where nobody reads it any more reaches the program, which has an exit status for it."""
+
+    def on_broken_pipe(self) -> None:
+        """Raise the BrokenPipeError that is being handled; rich would exit with status 1."""
+        raise  # noqa: PLE0704
+
+
 def output() -> Console:
     """Results: stdout, no markup; so wide when it is not a terminal that a row is a line, for grep."""
     width = None if sys.stdout.isatty() else 400
-    return Console(file=sys.stdout, markup=False, highlight=False, emoji=False, width=width, soft_wrap=True)
+    return Output(file=sys.stdout, markup=False, highlight=False, emoji=False, width=width, soft_wrap=True)
 
 
 def errors() -> Console:

@@ -13,11 +13,17 @@ from openclawbench.base.terminal import errors, sentence
 from openclawbench.errors import USAGE_STATUS, Interrupted, OpenClawBenchError
 from openclawbench.storage.parquet_check import cause_in_what_was_read
 
+OUTPUT_CLOSED_STATUS = 128 + 13  # as of a program that SIGPIPE ends
 ERROR_STYLE = "red"  # on a terminal where NO_COLOR is not set
 
 
+class OutputClosed(Exception):
+    """The reader of the output has gone, as in `… | head`."""
+
+
 def run_program(program: Callable[[], None], debug: bool = False) -> None:
-    """Run the program and exit: with the status of its error, or 3 when interrupted. `debug` shows tracebacks."""
+    """Run the program and exit: with the status of its error, 3 when interrupted, or 141 when nobody reads its output.
+    `debug` shows tracebacks."""
     signal.signal(signal.SIGINT, interrupt)
     signal.signal(signal.SIGTERM, as_interrupt)
     try:
@@ -27,9 +33,9 @@ def run_program(program: Callable[[], None], debug: bool = False) -> None:
     except Interrupted as interrupted:
         errors().print(str(interrupted))
         sys.exit(interrupted.exit_status)
-    except BrokenPipeError:
-        sys.stderr.close()
-        sys.exit(0)
+    except (OutputClosed, BrokenPipeError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left is flushed at the end
+        sys.exit(OUTPUT_CLOSED_STATUS)
     except OSError as error:
         if debug:
             raise

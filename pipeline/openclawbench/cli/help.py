@@ -1,8 +1,11 @@
 """Commands in `--help`, in panels by what they are for."""
 
+import sys
 from typing import Any
 
 from typer.core import TyperGroup
+
+from openclawbench.cli.exit import OutputClosed
 
 LONGEST_HELP = 1000  # characters of a command's first sentence: all of it
 
@@ -11,6 +14,15 @@ class PanelGroup(TyperGroup):
     """A group whose help lists its commands in the panels that they were registered with, in order of registration."""
 
     order: tuple[str, ...] = ()
+
+    def invoke(self, ctx: Any) -> Any:
+        """Carry out a command. Raises OutputClosed where nobody reads its output any more: typer would exit with 1."""
+        try:
+            result = super().invoke(ctx)
+            sys.stdout.flush()
+        except BrokenPipeError as error:
+            raise OutputClosed from error
+        return result
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Names of all commands, in the order of the panels."""

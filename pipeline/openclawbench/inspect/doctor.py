@@ -9,6 +9,7 @@ from openclawbench.construct.normalize.normalize import normalize
 from openclawbench.errors import UnreadableInput
 from openclawbench.inspect.recognized import sentences
 from openclawbench.inspect.whatif.rules import read_toml
+from openclawbench.inspect.whatif.whatif import KINDS
 from openclawbench.intake.intake import take_in
 from openclawbench.judge import prompts
 from openclawbench.records.oracle import SourceOutcome
@@ -29,7 +30,9 @@ FROM_ENVIRONMENT = {  # settings that only the environment can give
 
 def settings_in_force(settings: Settings) -> dict[str, list[dict[str, Any]]]:
     """Every setting with its value and origin, and the user's own rule files with the keys that differ from the
-    built-in ones. InvalidRules if the folder of rules is not one."""
+    built-in ones. InvalidRules if the folder of rules is not one, or a rule in it is refused."""
+    for name in own_files().keys() & KINDS.keys():
+        KINDS[name].load()
     values = settings.asking.model_dump() | vars(settings)
     rows = [{"setting": name, "value": values[name], "from": origin} for name, origin in settings.origin.items()]
     for name, variable in FROM_ENVIRONMENT.items():
