@@ -39,6 +39,9 @@ def test_a_message_of_thought_alone_says_nothing() -> None:
         ("<think>I may not send it.<final>May I send it?</final>", "I may not send it.", "May I send it?"),
         ("<thought>One.</thought><Think>Two.</Think>Done.", "One.\nTwo.", "Done."),
         ("<thinking>Why?</thinking>Because.", "Why?", "Because."),
+        ("<think>I write <final>x</final> at the end.</think>4.", "I write <final>x</final> at the end.", "4."),
+        ("<think>It wants <final> tags.</think>\n<final>4</final>", "It wants <final> tags.", "4"),
+        ("\n" * 50 + "<think>a</think >b", "a", "b"),
         ("<final>One.</final>\n\n<final>Two.</final>", None, "One.\n\nTwo."),
         ("<final> One. <final>Two.</final>\n</final>\n", None, "One. Two."),
         ("<final>Write:\n```\n<final>x</final>\n```\nDone.</final>", None, "Write:\n```\n<final>x</final>\n```\nDone."),
@@ -59,6 +62,7 @@ def test_an_answer_is_what_the_runtime_shows(text: str, thinking: str | None, sh
         "<thinker>a</thinker> b",
         "It wrote <final>v2</final>.",
         "<finale>a</finale>",
+        "<final-report>a</final-report>",
         "plain",
     ],
 )

@@ -6,6 +6,7 @@ import json
 import pytest
 from normalizing import RULES, Row, read
 
+from openclawbench.sources.openclaw.texts import without_thought
 from openclawbench.sources.result_pairing import Called, Pairing, pair
 
 MANY = 30_000
@@ -41,6 +42,12 @@ def test_calls_of_as_many_tools() -> None:
 def test_calls_and_results_that_have_nothing_in_common() -> None:
     apart = pair([Called(f"a{n}", "x") for n in range(MANY)], [Called(f"b{n}", f"y{n}") for n in range(MANY)])
     assert apart == Pairing(orphans=list(range(MANY)))
+
+
+@pytest.mark.parametrize("tag", ["<think>", "<think>a</think>", "<final>", "</final>", "x ", "\n"])
+def test_tags_and_blanks_again_and_again(tag: str) -> None:
+    for text in ("<think>" + tag * MANY, "<final>" + tag * MANY, tag * MANY):
+        without_thought(text)
 
 
 @pytest.mark.parametrize(

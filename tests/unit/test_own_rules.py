@@ -71,6 +71,13 @@ def test_doctor_refuses_a_rule_as_a_run_does(own: Path, tmp_path: Path) -> None:
         settings_in_force(settings(DataFolder(tmp_path / "data")))
 
 
+def test_doctor_knows_the_rules_of_every_stage(own: Path, tmp_path: Path) -> None:
+    (own / "a" / "b").mkdir(parents=True)
+    (own / "a" / "b" / "control.toml").write_text(f"nonsense_key = 1\n{shipped_path('control.toml').read_text()}")
+    with pytest.raises(InvalidRules, match=r"control\.toml: line 1: nonsense_key: "):
+        settings_in_force(settings(DataFolder(tmp_path / "data")))
+
+
 @pytest.mark.parametrize("name", ["relaese.toml", "release.tml", "Risk.toml", "release.TOML", "prompt_a.toml"])
 def test_a_misspelt_file_is_named(name: str, own: Path) -> None:
     (own / name).write_text('version = "1"\n')

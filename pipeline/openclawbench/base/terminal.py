@@ -58,7 +58,7 @@ def output() -> Console:
 
 def errors() -> Console:
     """Progress and messages: stderr."""
-    return Console(file=sys.stderr, markup=False, highlight=False, emoji=False, soft_wrap=True)
+    return Output(file=sys.stderr, markup=False, highlight=False, emoji=False, soft_wrap=True)
 
 
 def warn(text: str) -> None:

@@ -5,6 +5,7 @@ import signal
 import sys
 import traceback
 from collections.abc import Callable
+from contextlib import suppress
 from types import FrameType
 
 import polars as pl
@@ -61,5 +62,6 @@ def exit_with(error: OpenClawBenchError, debug: bool) -> None:
     """Print what is wrong, and exit."""
     if debug:
         traceback.print_exc()
-    errors().print(f"error: {sentence(error)}", style=ERROR_STYLE)
+    with suppress(BrokenPipeError):
+        errors().print(f"error: {sentence(error)}", style=ERROR_STYLE)
     sys.exit(error.exit_status)

@@ -1,6 +1,8 @@
 """Commands in `--help`, in panels by what they are for."""
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from typer.core import TyperGroup
@@ -10,19 +12,33 @@ from openclawbench.cli.exit import OutputClosed
 LONGEST_HELP = 1000  # characters of a command's first sentence: all of it
 
 
+@contextmanager
+def output_read() -> Iterator[None]:
+    """Raise OutputClosed where nobody reads what is printed within any more."""
+    try:
+        try:
+            yield
+        finally:
+            if sys.stdout is not None:
+                sys.stdout.flush()
+    except BrokenPipeError as error:
+        raise OutputClosed from error
+
+
 class PanelGroup(TyperGroup):
     """A group whose help lists its commands in the panels that they were registered with, in order of registration."""
 
     order: tuple[str, ...] = ()
 
+    def make_context(self, *arguments: Any, **options: Any) -> Any:
+        """Read the command line; this prints --help and --version. Raises OutputClosed as invoke does."""
+        with output_read():
+            return super().make_context(*arguments, **options)
+
     def invoke(self, ctx: Any) -> Any:
         """Carry out a command. Raises OutputClosed where nobody reads its output any more: typer would exit with 1."""
-        try:
-            result = super().invoke(ctx)
-            sys.stdout.flush()
-        except BrokenPipeError as error:
-            raise OutputClosed from error
-        return result
+        with output_read():
+            return super().invoke(ctx)
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Names of all commands, in the order of the panels."""

@@ -5,22 +5,44 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from openclawbench.audit.settings import AuditRules
 from openclawbench.construct.normalize.normalize import normalize
 from openclawbench.errors import UnreadableInput
+from openclawbench.flow import FLOW
 from openclawbench.inspect.recognized import sentences
 from openclawbench.inspect.whatif.rules import read_toml
-from openclawbench.inspect.whatif.whatif import KINDS
 from openclawbench.intake.intake import take_in
 from openclawbench.judge import prompts
 from openclawbench.records.oracle import SourceOutcome
 from openclawbench.records.session import FileOutcome, RunManifestRow, SourceFile
+from openclawbench.release.provenance import OWN_RULES
+from openclawbench.rules.fulltax.judge import JudgeRules
 from openclawbench.rules.intake.normalize import NormalizeRules
+from openclawbench.rules.intake.oracle import OracleRules
+from openclawbench.rules.intake.tables import TableRules
+from openclawbench.rules.judge.asking import AskingRules
+from openclawbench.rules.judge.fence import FenceRules
+from openclawbench.rules.judge.prices import PriceRules
+from openclawbench.rules.judge.request import RequestRules
+from openclawbench.rules.judge.sent import SentRules
 from openclawbench.rules.loading.own_folder import OVERRIDE, own_files, shipped_path
+from openclawbench.rules.loading.rule_file import Rules
 from openclawbench.sources.tables.rows import place_of
 from openclawbench.storage.data_folder import DataFolder
 from openclawbench.tables.schema import empty
 from openclawbench.workspace.settings import Settings
 
+BESIDE_STAGES: tuple[type[Rules], ...] = (
+    AskingRules,
+    AuditRules,
+    FenceRules,
+    JudgeRules,
+    OracleRules,
+    PriceRules,
+    RequestRules,
+    SentRules,
+    TableRules,
+)
 FROM_ENVIRONMENT = {  # settings that only the environment can give
     "rules": OVERRIDE,
     "prompts": prompts.OVERRIDE,
@@ -31,16 +53,17 @@ FROM_ENVIRONMENT = {  # settings that only the environment can give
 def settings_in_force(settings: Settings) -> dict[str, list[dict[str, Any]]]:
     """Every setting with its value and origin, and the user's own rule files with the keys that differ from the
     built-in ones. InvalidRules if the folder of rules is not one, or a rule in it is refused."""
-    for name in own_files().keys() & KINDS.keys():
-        KINDS[name].load()
+    own = own_files()
+    kinds: list[type[Rules]] = [*BESIDE_STAGES, *OWN_RULES, *(kind for stage in FLOW for kind in stage.rules.values())]
+    for kind in dict.fromkeys(kinds):
+        if kind.FILE in own:
+            kind.load()
     values = settings.asking.model_dump() | vars(settings)
     rows = [{"setting": name, "value": values[name], "from": origin} for name, origin in settings.origin.items()]
     for name, variable in FROM_ENVIRONMENT.items():
         value = os.environ.get(variable) or None
         rows.append({"setting": name, "value": value, "from": "environment" if value else "default"})
-    files = [
-        {"file": str(path), "in_place_of": name, "other_keys": other_keys(path)} for name, path in own_files().items()
-    ]
+    files = [{"file": str(path), "in_place_of": name, "other_keys": other_keys(path)} for name, path in own.items()]
     return {"settings": rows, "own_rule_files": files}
 
 

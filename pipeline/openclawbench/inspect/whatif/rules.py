@@ -46,10 +46,10 @@ def passed_over(paths: list[Path], kinds: dict[str, type[Rules]]) -> list[Path]:
 
 
 def toml_files(paths: list[Path]) -> Iterator[Path]:
-    """The files themselves, and the *.toml of the folders and of what these hold."""
+    """The files themselves, and the *.toml of the folders and what these hold."""
     for path in paths:
         if path.is_dir():
-            inside = sorted([*path.glob("*.toml"), *path.glob("*/*.toml")])
+            inside = sorted(path.rglob("*.toml"))
             if not inside:
                 raise UnreadableInput(f"{path}: holds no *.toml file. Name rule files, or a folder of them.")
             yield from inside

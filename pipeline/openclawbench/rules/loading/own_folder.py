@@ -14,6 +14,7 @@ from openclawbench.errors import InvalidRules
 OVERRIDE = "OPENCLAWBENCH_RULES"
 PACKAGE = Path(__file__).parents[2]
 ENDING = ".toml"
+DEEPEST = 3  # folders within an own folder: links may lead back
 DATA = frozenset({"exam", "fields.toml", "licenses.toml", "paper.toml"})  # hold no rules
 
 
@@ -41,15 +42,16 @@ def own_files() -> dict[str, Path]:
     return dict(sorted(files.items()))
 
 
-def files_in(folder: Path) -> list[Path]:
-    """What the folder holds, and what its folders hold, by path. Raises InvalidRules if there is no such folder."""
+def files_in(folder: Path, depth: int = 0) -> list[Path]:
+    """What the folder and its folders hold, by path. Raises InvalidRules if one of them cannot be read."""
     try:
         inside = sorted(folder.iterdir())
     except OSError as error:
         raise InvalidRules(
             f"{OVERRIDE}: {folder}: {error.strerror}.{similar_folder(folder)} Name a folder of rule files, or unset it."
         ) from error
-    return [path for entry in inside for path in ([entry] if not entry.is_dir() else sorted(entry.glob("*")))]
+    folders = {entry for entry in inside if depth < DEEPEST and entry.is_dir()}
+    return [path for entry in inside for path in (files_in(entry, depth + 1) if entry in folders else [entry])]
 
 
 def rule_file_names() -> frozenset[str]:

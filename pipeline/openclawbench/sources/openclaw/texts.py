@@ -3,25 +3,23 @@
 import json
 import re
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 from openclawbench.sources.io.content_text import image_placeholder
 from openclawbench.sources.openclaw.dialect import CALL_BLOCKS, as_call, image_source
 from openclawbench.sources.openclaw.records import Block, Message, blocks_of
 
-# Tags of models without a field for thoughts, as the runtime knows them. A thought that is not closed ends where the
-# answer begins.
-THOUGHT = re.compile(
-    r"\s*<((?:antml:)?(?:think(?:ing)?|thought)|antthinking)\b[^<>]*>\s*(.*?)\s*(?:</\1\s*>\s*|(?=<final\b[^<>]*>))",
-    re.DOTALL | re.IGNORECASE,
-)
-FINAL = re.compile(r"\s*<final\b[^<>]*>", re.IGNORECASE)
+# Tags of models without a field for thoughts, as the runtime knows them. What is searched for is one tag at a time, so
+# that no text takes longer than its length.
+THOUGHT = re.compile(r"\s*+<((?:antml:)?(?:think(?:ing)?|thought)|antthinking)(?=[\s/>])[^<>]*>", re.IGNORECASE)
+FINAL = re.compile(r"<final(?=[\s/>])[^<>]*>", re.IGNORECASE)
+FIRST_FINALS = re.compile(rf"(?:\s*+{FINAL.pattern})++\s*+", re.IGNORECASE)
 ANSWER_END = "</final>"
 CODE_OR_FINAL_TAG = re.compile(
-    r"(?P<code>^(?P<fence>```|~~~).*?(?:^(?P=fence)|\Z)|`[^`\n]+`)|</?final\b[^<>]*>",
+    r"(?P<code>^[ \t]*(?P<fence>```|~~~).*?(?:^[ \t]*(?P=fence)|\Z)|`[^`\n]+`)|</?final(?=[\s/>])[^<>]*>",
     re.DOTALL | re.IGNORECASE | re.MULTILINE,
 )
-TAG_WITHIN = 20  # characters at the beginning of a text in which its tag begins
 RESULT_BLOCKS = ("text", "image")
 
 
@@ -49,24 +47,41 @@ def parts_of(message: Message) -> tuple[list[Block], str | None, str | None, lis
 
 def without_thought(text: str) -> tuple[str | None, str]:
     """What a text thinks at its beginning, in tags that the runtime takes out before it is shown, and the rest; of an
-    answer in `<final>`, without these tags, except within code."""
+    answer in `<final>`, without these tags, except within code. A thought that is not closed ends where the answer
+    begins."""
     thoughts: list[str] = []
-    while "<" in text[:TAG_WITHIN] and (match := THOUGHT.match(text)):
-        thoughts.append(match[2])
-        text = text[match.end() :]
-    if "<" in text[:TAG_WITHIN] and FINAL.match(text):
-        text = without_final_tags(text)
-    return "\n".join(filter(None, thoughts)) or None, text
+    start = 0
+    while match := THOUGHT.match(text, start):
+        end = closing_tag(match[1].lower()).search(text, match.end()) or FINAL.search(text, match.end())
+        if end is None:
+            break
+        thoughts.append(text[match.end() : end.start()].strip())
+        start = end.start() if end[0][1] != "/" else end.end()
+    rest = text[start:].lstrip() if start else text
+    if FIRST_FINALS.match(rest):
+        rest = without_final_tags(rest)
+    return "\n".join(filter(None, thoughts)) or None, rest
+
+
+@cache
+def closing_tag(name: str) -> re.Pattern[str]:
+    """The pattern of the tag that closes a thought."""
+    return re.compile(rf"</{name}\s*+>", re.IGNORECASE)
 
 
 def without_final_tags(text: str) -> str:
     """An answer that begins with `<final>` without these tags and the blanks around it. A tag within code stays: the
     answer writes about it. One at the end never does: a fence that is not closed ends with the answer."""
-    while match := FINAL.match(text):
-        text = text[match.end() :]
-    while (rest := text.rstrip())[-len(ANSWER_END) :].lower() == ANSWER_END:
-        text = rest[: -len(ANSWER_END)].rstrip()
-    return CODE_OR_FINAL_TAG.sub(lambda match: match["code"] or "", text.lstrip())
+    first = FIRST_FINALS.match(text)
+    start, end = first.end() if first else 0, len(text)
+    while end > start:
+        if text[end - 1].isspace():
+            end -= 1
+        elif text[max(start, end - len(ANSWER_END)) : end].lower() == ANSWER_END:
+            end -= len(ANSWER_END)
+        else:
+            break
+    return CODE_OR_FINAL_TAG.sub(lambda match: match["code"] or "", text[start:end])
 
 
 def texts_of(message: Message) -> list[str]:
