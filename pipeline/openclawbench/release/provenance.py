@@ -135,17 +135,17 @@ def content_and_digest(row: dict[str, Any]) -> str:
 
 def rule_files(overrides: Overrides) -> list[RuleFile]:
     """Every rule file in force that decides labels or the release."""
-    return [rule_file(name, overrides) for name in rule_file_names()]
+    return [rule_file(name, overrides) for name in released_rule_names()]
 
 
-def rule_file_names() -> list[str]:
+def released_rule_names() -> list[str]:
     """Names of those rule files."""
     return sorted({*label_rule_files(), *(kind.FILE for kind in OWN_RULES)})
 
 
 def rule_contents(overrides: Overrides) -> dict[str, Any]:
     """File name -> content of those rule files, as they are in force, with the keys that settings override."""
-    return {name: read_rules(name, overrides) for name in rule_file_names()}
+    return {name: read_rules(name, overrides) for name in released_rule_names()}
 
 
 def rule_book(contents: Mapping[str, Any]) -> RuleBook:

@@ -5,11 +5,12 @@ import gzip
 import io
 import re
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO, TypeVar, cast
 
+T = TypeVar("T")
 CODECS = {".gz": "gzip", ".zst": "zstd"}  # ending -> codec
 PLAIN = "plain"
 LEVEL = 6  # of gzip
@@ -147,3 +148,19 @@ def form(root: Path) -> str:
     """The ending of the JSONL files of a release: blank, .gz or .zst."""
     files = released(root / "silver_train_labels.jsonl")
     return files[0].suffix if files and files[0].suffix in CODECS else ""
+
+
+def in_batches(
+    lines: Iterable[T], size: Callable[[T], int], most_bytes: int, most_lines: int | None = None
+) -> Iterator[list[T]]:
+    """Lines, or what holds one, in lists that are worked on together: of at most so many bytes, or one longer line, and
+    of at most so many lines. `size`: the bytes of one."""
+    batch, batch_bytes = list[T](), 0
+    for line in lines:
+        if batch and (len(batch) == most_lines or batch_bytes + size(line) > most_bytes):
+            yield batch
+            batch, batch_bytes = [], 0
+        batch.append(line)
+        batch_bytes += size(line)
+    if batch:
+        yield batch

@@ -18,7 +18,7 @@ from openclawbench.records.release import Master, SummaryCount
 from openclawbench.release.files.jsonl_files import open_lines
 from openclawbench.release.files.names import models_of
 from openclawbench.release.validate.findings import Findings
-from openclawbench.release.validate.lines import Line, in_batches, plain_data
+from openclawbench.release.validate.lines import Line, checked_together, plain_data
 from openclawbench.release.validate.recompute.fields import basis_of
 from openclawbench.release.validate.recompute.statistics import check_statistics, columns_of
 from openclawbench.release.validate.recompute.summaries import check_numbers
@@ -48,7 +48,7 @@ def check_file(root: Path, name: str, partial_trials: pl.DataFrame, scratch: Pat
     findings, counts = Findings(), [empty(SummaryCount)]
     columns = Spool(scratch, f"checked-{name.replace('/', '-')}")
     partial = set(partial_trials.iter_rows())
-    for batch in in_batches(checked_lines(root, name, findings)):
+    for batch in checked_together(checked_lines(root, name, findings)):
         counts.append(count(basis_of(batch, partial).lazy()).collect())
         columns.add(columns_of(batch))
         if len(counts) == SUMS_AT_ONCE:

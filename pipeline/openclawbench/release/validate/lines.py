@@ -16,7 +16,7 @@ from pydantic import ValidationError
 
 from openclawbench.base.canonical_json import canonical_json
 from openclawbench.records.json_schema import json_schema
-from openclawbench.release.files.jsonl_files import open_lines, released
+from openclawbench.release.files.jsonl_files import in_batches, open_lines, released
 from openclawbench.release.record_key import Key, key_of
 from openclawbench.release.validate.compare import too_large
 from openclawbench.release.validate.findings import Findings
@@ -112,17 +112,9 @@ def in_key_order(lines: Iterable[ValidLine[R]], name: str, check: str, findings:
         yield line
 
 
-def in_batches(lines: Iterable[Line]) -> Iterator[list[Line]]:
+def checked_together(lines: Iterable[Line]) -> Iterator[list[Line]]:
     """The lines in lists that are worked on together: of few lines if these are long."""
-    batch, size = list[Line](), 0
-    for line in lines:
-        if batch and (len(batch) == LINES_AT_ONCE or size + len(line.raw) > BYTES_AT_ONCE):
-            yield batch
-            batch, size = [], 0
-        batch.append(line)
-        size += len(line.raw)
-    if batch:
-        yield batch
+    return in_batches(lines, lambda line: len(line.raw), BYTES_AT_ONCE, LINES_AT_ONCE)
 
 
 def of_known_records(

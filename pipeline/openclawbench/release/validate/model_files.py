@@ -12,7 +12,7 @@ from openclawbench.records.tiers import STATUS_OF
 from openclawbench.release.files.names import MASTER_FILE, POSITIVES_FILES, ROOT, STAGES, TIER_FILES, stage_raw_file
 from openclawbench.release.record_key import Key
 from openclawbench.release.validate.findings import Findings
-from openclawbench.release.validate.lines import Line, in_batches, in_key_order, raw_lines, read_line, read_lines
+from openclawbench.release.validate.lines import Line, checked_together, in_key_order, raw_lines, read_line, read_lines
 from openclawbench.release.validate.recompute.fields import RecordRecomputer, basis_of
 from openclawbench.release.validate.recompute.statistics import columns_of
 from openclawbench.release.validate.records.answers import deciding_answers
@@ -40,7 +40,7 @@ def check_model(
     """Check the files of one model, and fill its tables."""
     folder = f"{ROOT}/{model}"
     records, places = tables.records, LinePlaces(tables.connection)
-    for batch in in_batches(check_master(root, f"{folder}/{MASTER_FILE}", model, findings)):
+    for batch in checked_together(check_master(root, f"{folder}/{MASTER_FILE}", model, findings)):
         index_rows = index.of(line.key for line in batch)
         basis = basis_of(batch, {key for key, row in index_rows.items() if row.partial_trial})
         for line, row in zip(batch, basis.iter_rows(named=True), strict=True):

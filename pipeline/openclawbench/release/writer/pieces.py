@@ -5,14 +5,14 @@ shard in memory.
 
 import hashlib
 import heapq
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from openclawbench.release.files.jsonl_files import compress_all
+from openclawbench.release.files.jsonl_files import compress_all, in_batches
 from openclawbench.release.files.names import MASTER_FILE, ROOT
 from openclawbench.release.files.parquet import ParquetTables, name_parts, shard_name
 from openclawbench.release.files.staging_folder import StagingFolder
@@ -178,22 +178,9 @@ def merge(paths: Sequence[Path], to: Path) -> None:
 
     kinds = pq.read_schema(paths[0])
     with pq.ParquetWriter(to, kinds, compression="zstd", compression_level=1) as writer:
-        for rows in row_groups(heapq.merge(*map(rows_in, paths))):
+        for rows in in_batches(heapq.merge(*map(rows_in, paths)), lambda row: len(row.line), GROUP_BYTES):
             columns = zip(*((*row[:3], row.line.decode()) for row in rows), strict=True)
             writer.write_table(pa.table([[*column] for column in columns], schema=kinds))
-
-
-def row_groups(rows: Iterable[Row]) -> Iterator[list[Row]]:
-    """Rows that are written together: about a megabyte, or a single longer line."""
-    group, size = list[Row](), 0
-    for row in rows:
-        if group and size + len(row.line) > GROUP_BYTES:
-            yield group
-            group, size = [], 0
-        group.append(row)
-        size += len(row.line)
-    if group:
-        yield group
 
 
 def limit_files(paths: list[Path], scratch: Path, make: MakeEngine) -> list[Path]:

@@ -58,8 +58,8 @@ def without_thought(text: str) -> tuple[str | None, str]:
         thoughts.append(text[match.end() : end.start()].strip())
         start = end.start() if end[0][1] != "/" else end.end()
     rest = text[start:].lstrip() if start else text
-    if FIRST_FINALS.match(rest):
-        rest = without_final_tags(rest)
+    if first := FIRST_FINALS.match(rest):
+        rest = without_final_tags(rest, first.end())
     return "\n".join(filter(None, thoughts)) or None, rest
 
 
@@ -69,11 +69,10 @@ def closing_tag(name: str) -> re.Pattern[str]:
     return re.compile(rf"</{name}\s*+>", re.IGNORECASE)
 
 
-def without_final_tags(text: str) -> str:
-    """An answer that begins with `<final>` without these tags and the blanks around it. A tag within code stays: the
-    answer writes about it. One at the end never does: a fence that is not closed ends with the answer."""
-    first = FIRST_FINALS.match(text)
-    start, end = first.end() if first else 0, len(text)
+def without_final_tags(text: str, start: int) -> str:
+    """An answer behind its first `<final>`, from `start`, without such tags and the blanks around it. A tag within code
+    stays: the answer writes about it. One at the end never does: a fence that is not closed ends with the answer."""
+    end = len(text)
     while end > start:
         if text[end - 1].isspace():
             end -= 1

@@ -10,7 +10,7 @@ import polars as pl
 import pyarrow as pa
 
 from openclawbench.errors import InvalidRules
-from openclawbench.release.files.jsonl_files import open_lines, released
+from openclawbench.release.files.jsonl_files import in_batches, open_lines, released
 from openclawbench.release.files.names import ROOT
 from openclawbench.release.input_files import INPUTS_TABLE
 from openclawbench.release.privacy.finder import PrivacyFinder
@@ -66,25 +66,14 @@ def scan_model(root: Path, model: str, privacy_finder: PrivacyFinder) -> TextSca
 
 def scan_file(root: Path, name: str, privacy_finder: PrivacyFinder, scan: TextScan) -> None:
     """Scan a JSONL file of a release. Raises OSError if it cannot be read to its end."""
-    for start, lines in batches(root / name):
-        numbers = range(start, start + len(lines))
-        frame = pl.DataFrame({"line": lines, "file": name, "number": numbers})
-        for find in finds_of(frame, privacy_finder):
-            scan.add(find)
-
-
-def batches(path: Path) -> Iterator[tuple[int, list[str]]]:
-    """(number of the first, lines) of a file, as many as are searched together."""
-    with open_lines(path) as file:
-        number, lines, size = 1, list[str](), 0
-        for raw in file:
-            if lines and size + len(raw) > BYTES_AT_ONCE:
-                yield number, lines
-                number, lines, size = number + len(lines), [], 0
-            lines.append(raw.decode("utf-8", "replace"))
-            size += len(raw)
-        if lines:
-            yield number, lines
+    start = 1
+    with open_lines(root / name) as file:
+        for lines in in_batches(file, len, BYTES_AT_ONCE):
+            texts = [line.decode("utf-8", "replace") for line in lines]
+            frame = pl.DataFrame({"line": texts, "file": name, "number": range(start, start + len(lines))})
+            start += len(lines)
+            for find in finds_of(frame, privacy_finder):
+                scan.add(find)
 
 
 def is_wrong(find: TextFind, rules: PrivacyRules) -> bool:

@@ -14,7 +14,7 @@ from openclawbench.judge.prompts import StagePrompt
 from openclawbench.records.datapackage import MadeFrom
 from openclawbench.release.privacy.policy import RULES_FILE as PRIVACY
 from openclawbench.release.privacy.rules import PrivacyRules
-from openclawbench.release.provenance import RULES, program_digest, rule_book, rule_file_names
+from openclawbench.release.provenance import RULES, program_digest, released_rule_names, rule_book
 from openclawbench.release.settings import PublishRules
 from openclawbench.release.validate.compare import compare, read_json
 from openclawbench.release.validate.findings import Findings
@@ -129,7 +129,7 @@ def check_digests(in_force: RulesInForce, findings: Findings) -> None:
 
 def check_shipped(in_force: RulesInForce, name: str, as_shipped: bool, findings: Findings) -> None:
     """as_shipped is right, which can be checked if this program made the release."""
-    if not in_force.same_program or name not in rule_file_names():
+    if not in_force.same_program or name not in released_rule_names():
         return
     if as_shipped != (canonical_digest(shipped(name)) == canonical_digest(in_force.contents[name])):
         findings.add(
