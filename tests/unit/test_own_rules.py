@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from openclawbench.errors import InvalidRules
-from openclawbench.inspect.doctor import settings_in_force
+from openclawbench.inspect.doctor import rules_of_a_run, settings_in_force
 from openclawbench.rules.construct.packet import PacketRules
 from openclawbench.rules.loading.own_folder import OVERRIDE, PACKAGE, own_files, rule_file_names, shipped_path
 from openclawbench.rules.loading.rule_book import RuleBook
@@ -72,6 +72,8 @@ def test_doctor_refuses_a_rule_as_a_run_does(own: Path, tmp_path: Path) -> None:
 
 
 def test_doctor_knows_the_rules_of_every_stage(own: Path, tmp_path: Path) -> None:
+    shipped_names = {path.name for path in (PACKAGE / "rules").rglob("*.toml")}
+    assert shipped_names <= {kind.FILE for kind in rules_of_a_run()}
     (own / "a" / "b").mkdir(parents=True)
     (own / "a" / "b" / "control.toml").write_text(f"nonsense_key = 1\n{shipped_path('control.toml').read_text()}")
     with pytest.raises(InvalidRules, match=r"control\.toml: line 1: nonsense_key: "):

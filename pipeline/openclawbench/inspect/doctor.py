@@ -54,8 +54,7 @@ def settings_in_force(settings: Settings) -> dict[str, list[dict[str, Any]]]:
     """Every setting with its value and origin, and the user's own rule files with the keys that differ from the
     built-in ones. InvalidRules if the folder of rules is not one, or a rule in it is refused."""
     own = own_files()
-    kinds: list[type[Rules]] = [*BESIDE_STAGES, *OWN_RULES, *(kind for stage in FLOW for kind in stage.rules.values())]
-    for kind in dict.fromkeys(kinds):
+    for kind in rules_of_a_run():
         if kind.FILE in own:
             kind.load()
     values = settings.asking.model_dump() | vars(settings)
@@ -65,6 +64,12 @@ def settings_in_force(settings: Settings) -> dict[str, list[dict[str, Any]]]:
         rows.append({"setting": name, "value": value, "from": "environment" if value else "default"})
     files = [{"file": str(path), "in_place_of": name, "other_keys": other_keys(path)} for name, path in own.items()]
     return {"settings": rows, "own_rule_files": files}
+
+
+def rules_of_a_run() -> list[type[Rules]]:
+    """The kinds of rules that a run reads, each once."""
+    of_stages: list[type[Rules]] = [kind for stage in FLOW for kind in stage.rules.values()]
+    return list(dict.fromkeys([*BESIDE_STAGES, *OWN_RULES, *of_stages]))
 
 
 def other_keys(path: Path) -> list[str]:
