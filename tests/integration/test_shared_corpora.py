@@ -106,10 +106,16 @@ def test_what_the_model_said_is_in_the_steps(passed: Passed) -> None:
         stated, results = texts_of(json_texts(content_of(raw, trajectory)))
         steps = result.steps_of(trajectory)
         spoken = [step["action_text"] if step["action_kind"] == "reply" else step["narration"] for step in steps]
-        shown = [re.sub(r"\A\s*<(think|thinking)>.*?</\1>\s*", "", text, flags=re.DOTALL) for text in stated]
+        shown = map(as_shown, stated)
         assert [text for text in spoken if text is not None] == [*filter(None, shown)], trajectory["source_file"]
         heard = Counter(text for step in steps if (text := step["reflection_text"]) and "[image " not in text)
         assert heard == Counter(results), trajectory["source_file"]
+
+
+def as_shown(text: str) -> str:
+    """A text without the thought in tags before it, and an answer in `<final>` without these tags, as users see it."""
+    answer = re.sub(r"\A\s*<(think|thinking)>.*?(</\1>\s*|(?=<final>))", "", text, flags=re.DOTALL)
+    return re.sub(r"</?final>", "", answer).strip() if answer.lstrip().startswith("<final>") else answer
 
 
 def texts_of(records: Iterator[Any]) -> tuple[list[str], list[str]]:
