@@ -272,6 +272,23 @@ def test_an_answer_within_an_answer_may_say_that_it_is_not_ok() -> None:
     assert [step["tool_status"] for step in steps] == ["error", "error", "ok", "ok"]
 
 
+def test_a_receipt_says_what_an_authority_decided() -> None:
+    """As the simulated plants of aec-bench answer a request that needs a permission."""
+
+    def receipt(outcome: str, tool: str = "request_clearance") -> dict[str, Any]:
+        """A call whose receipt has this outcome."""
+        authority = {"outcome": outcome, "detail": "the inspection does not support it"}
+        body = {"receipt": {"authority": authority, "execution": "cancelled"}}
+        return call(tool, {"pump": "a"}, json.dumps(body), {"exitCode": 0})
+
+    denied = described(receipt("denied"))[0]
+    assert (denied["tool_status"], denied["side_effect"]) == ("denied", False)
+    assert described(receipt("permitted"))[0]["tool_status"] == "ok"
+    assert described(receipt("denied", "deny_clearance"))[0]["tool_status"] == "ok", "asked for"
+    for odd in ({"authority": "denied"}, {"authority": {"outcome": 3}}, "denied", ["denied"], {"outcome": "denied"}):
+        assert described(call("frob", {}, json.dumps({"receipt": odd}), {"exitCode": 0}))[0]["tool_status"] == "ok", odd
+
+
 def test_json_that_names_the_tool_is_its_own() -> None:
     for tool in ("read", "read_file", "view_file"):
         body = json.dumps({"status": "error", "tool": tool, "error": "ENOENT: no such file or directory"})

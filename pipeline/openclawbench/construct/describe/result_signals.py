@@ -49,12 +49,27 @@ class Body(msgspec.Struct):
     reason: Any = None
     ok: Any = None
     result: msgspec.Raw = msgspec.Raw()
+    receipt: msgspec.Raw = msgspec.Raw()
+
+
+class Decision(msgspec.Struct):
+    """What an authority decided of a call that had to be permitted."""
+
+    outcome: str | None = None
+    detail: str | None = None
+
+
+class Receipt(msgspec.Struct):
+    """The receipt of such a call, as simulated plants of aec-bench give it."""
+
+    authority: Decision
 
 
 CODES = ("exitCode", "exit_code", "returncode", "return_code")
 PRINTED = ("stdout", "stderr", "output")
 MESSAGES = ("error", "message", "reason", *PRINTED[1:])
 DECODE_BODY = msgspec.json.Decoder(Body).decode
+DECODE_RECEIPT = msgspec.json.Decoder(Receipt).decode
 DECODE_REPORT = msgspec.json.Decoder().decode
 
 
@@ -180,6 +195,8 @@ def read_body(text: str) -> tuple[Any, ...]:
         body = DECODE_BODY(text)
     except msgspec.MsgspecError:
         return (None,) * len(BODY)
+    decision = decision_of(body)
+    status = decision.outcome if body.status is None else body.status
     error = body.error
     if isinstance(error, dict):
         error = error.get("message") or error.get("error") or error.get("code")
@@ -188,16 +205,26 @@ def read_body(text: str) -> tuple[Any, ...]:
         error = message_of(body) or text
     code = next((code for code in map(body.__getattribute__, CODES) if is_exit_code(code)), None)
     return (
-        str(body.status) if isinstance(body.status, str | int) and not isinstance(body.status, bool) else None,
+        str(status) if isinstance(status, str | int) and not isinstance(status, bool) else None,
         code,
         body.timedOut if isinstance(body.timedOut, bool) else None,
         body.disabled if isinstance(body.disabled, bool) else None,
         plain_name(body.tool) if isinstance(body.tool, str) else None,
         str(error) if isinstance(error, str | int) and error and not isinstance(error, bool) else None,
-        next((value for value in (body.message, body.reason) if isinstance(value, str) and value), None),
+        next((text for text in (body.message, body.reason, decision.detail) if isinstance(text, str) and text), None),
         (message_of(body) or text) if is_refusal(body) else printed_refusal(body, code),
         code is not None and any(isinstance(getattr(body, name), str) for name in PRINTED),
     )
+
+
+def decision_of(body: Body) -> Decision:
+    """What an authority decided, by the receipt of a result; an empty decision where there is no such receipt."""
+    if not bytes(body.receipt):
+        return Decision()
+    try:
+        return DECODE_RECEIPT(body.receipt).authority
+    except msgspec.MsgspecError:
+        return Decision()
 
 
 def printed_refusal(body: Body, code: int | None) -> str | None:
