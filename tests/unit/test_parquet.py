@@ -47,9 +47,9 @@ def line_of(number: int, text: str) -> bytes:
     return canonical_json(row).encode()
 
 
-def written(folder: Path, lines: list[bytes]) -> list[Path]:
+def written(folder: Path, lines: list[bytes], sizes: Parquet = SIZES) -> list[Path]:
     staging = StagingFolder(DataFolder(folder))
-    table = ParquetTable(staging, "of a model/labels.jsonl", LabelRow, SIZES)
+    table = ParquetTable(staging, "of a model/labels.jsonl", LabelRow, sizes)
     for start in range(0, len(lines), 4):  # what is read together, a row group, a file: each of another size
         few = lines[start : start + 4]
         table.add(table_of(few, arrow_schema(LabelRow)), [*map(len, few)])
@@ -79,6 +79,14 @@ def test_a_table_above_the_size_is_continued_in_further_files(tmp_path: Path, li
     for path in shards:
         rows = [canonical_json(row) for row in rows_of(path)]
         assert sum(map(len, rows)) <= SIZES.shard_bytes or len(rows) <= SIZES.row_group_rows
+
+
+def test_a_table_of_many_row_groups_is_continued_in_further_files(tmp_path: Path, lines: list[bytes]) -> None:
+    shards = written(tmp_path, lines, SIZES.model_copy(update={"shard_bytes": 1 << 30, "shard_row_groups": 2}))
+    groups = [pq.read_metadata(path).num_row_groups for path in shards]
+    assert groups == [2] * (len(groups) - 1) + [groups[-1]]
+    assert len(groups) > 2
+    assert [canonical_json(row).encode() for path in shards for row in rows_of(path)] == lines
 
 
 def test_a_column_that_is_all_null_keeps_its_type_and_an_empty_table_its_columns(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ class Parquet(Record):
     row_group_rows: int = Field(ge=1)
     row_group_bytes: int = Field(ge=1)
     shard_bytes: int = Field(ge=1)
+    shard_row_groups: int = Field(default=100, ge=1)  # releases before it lack it
     compression_level: int = Field(ge=1, le=22)
 
 

@@ -66,7 +66,7 @@ class ParquetTable:
         self.schema = arrow_schema(record)
         self.pieces: list[pa.Table] = []  # rows of the row group to come
         self.rows = self.pending = 0  # how many they are, and the bytes of their lines
-        self.written = 0  # bytes of the lines in the file that is open
+        self.written = self.row_groups = 0  # bytes of the lines in the file that is open, and its row groups
         self.parts: list[str] = []
         self.part_rows: list[int] = []  # rows of each
         self.writer = self.next_file()
@@ -75,7 +75,7 @@ class ParquetTable:
         """Open a further file under a temporary name, because the total number of files is not known yet."""
         import pyarrow.parquet as pq
 
-        self.written = 0
+        self.written = self.row_groups = 0
         self.parts.append(f"{self.jsonl}.part-{self.piece}-{len(self.parts)}")
         self.part_rows.append(0)
         path, level = self.staging.path(self.parts[-1]), self.sizes.compression_level
@@ -94,16 +94,18 @@ class ParquetTable:
         self.pieces.append(table.slice(start))
 
     def flush(self) -> None:
-        """Write the waiting rows as a row group, into a further file if this one would grow too large."""
+        """Write the waiting rows as a row group, into a further file if this one has no room for it."""
         import pyarrow as pa
 
         if not self.rows:
             return
-        if self.written and self.written + self.pending > self.sizes.shard_bytes:
+        is_long = self.row_groups == self.sizes.shard_row_groups
+        if is_long or (self.written and self.written + self.pending > self.sizes.shard_bytes):
             self.writer.close()
             self.writer = self.next_file()
         self.writer.write_table(pa.concat_tables(self.pieces).combine_chunks(), row_group_size=self.rows)
         self.written += self.pending
+        self.row_groups += 1
         self.part_rows[-1] += self.rows
         self.pieces, self.rows, self.pending = [], 0, 0
 

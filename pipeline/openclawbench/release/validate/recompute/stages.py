@@ -93,7 +93,7 @@ class StageRerun:
         if stage.judge is None:
             self.compute(stage)
             letter = letter_of(stage)
-            if stage.name.startswith("decide_"):
+            if stage.name.startswith("decide_") and any(row.redacted for row in self.index.values()):
                 self.take_redacted(stage.writes[0], letter, stage.annotation_pass)
             return
         requests = next(table for name, table in self.inputs(stage).items() if name == "requests")
