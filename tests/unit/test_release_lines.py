@@ -1,13 +1,16 @@
 """What validation reads and keeps of a release: valid lines, each key once, tables by key in a file."""
 
+import gc
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
 from jsonschema import Draft202012Validator
+from jsonschema import ValidationError as SchemaError
 
 from openclawbench.base.canonical_json import canonical_json
+from openclawbench.base.gc_control import gc_disabled
 from openclawbench.records.json_schema import json_schema
 from openclawbench.records.release import LabelRow, RecordIndexRow
 from openclawbench.release.validate.findings import KEPT, Findings
@@ -54,6 +57,18 @@ def test_the_quick_validator_refuses_exactly_what_the_published_schema_refuses(
         assert quick_validator(record).is_valid(changed) == (expected is None), changed
         schema_error = schema_error_of(changed, record)
         assert (schema_error and schema_error.message) == (expected and expected.message), changed
+
+
+@pytest.mark.parametrize("value", [[1], {"a": 1}], ids=["list", "object"])
+def test_a_refused_line_is_let_go_without_the_collector(value: Any, tmp_path: Path) -> None:
+    row = ROWS[1][1] | {"task_id": value}  # null or text: the schema has alternatives, and an error for each
+    (tmp_path / "labels.jsonl").write_text(f"{canonical_json(row)}\n" * 10)
+    gc.collect()
+    with gc_disabled():
+        findings = Findings()
+        assert list(read_lines(tmp_path, "labels.jsonl", LabelRow, findings, unique=True)) == []
+        assert [kept for kept in gc.get_objects() if isinstance(kept, SchemaError)] == []
+    assert findings.counts == {"schema": 10}
 
 
 @pytest.mark.parametrize(
