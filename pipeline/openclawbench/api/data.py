@@ -160,8 +160,8 @@ class Data:
         return left_out(self.state, TABLES[name])
 
     def trajectory(self, name: str) -> TrajectoryView:
-        """One trajectory, by its id, MODEL/ID, or the beginning of an id. NotFound if no trajectory matches, UsageError
-        if several do."""
+        """One trajectory, by its id, MODEL/ID, or the beginning of an id or of its last 8 digits. NotFound if no
+        trajectory matches, UsageError if several do."""
         return TrajectoryView(self, find(self.state, name))
 
     def explain(self, trajectory: str, step: int | None = None) -> Explanation:

@@ -33,7 +33,7 @@ TrajectoryId = Annotated[
     str,
     typer.Argument(
         metavar="ID",
-        help="Trajectory id, MODEL/ID, or the beginning of an id.",
+        help="Trajectory id, MODEL/ID, or the beginning of an id or of its last 8 digits.",
         autocompletion=complete_trajectory,
     ),
 ]

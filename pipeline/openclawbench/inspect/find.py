@@ -1,4 +1,5 @@
-"""Find a trajectory by what a person types: its id, `model/id`, its session's basename, or the beginning of an id.
+"""Find a trajectory by what a person types: its id, `model/id`, its session's basename, or the beginning of an id or of
+its digits behind the last dot.
 
 Only up-to-date shards are read. A stale shard hides its own trajectories and no others.
 """
@@ -16,6 +17,7 @@ from openclawbench.storage.data_folder import part_name
 from openclawbench.tables.record import TRAJECTORY_KEY, Record
 
 Parts = dict[int | str, str]  # shard -> key
+LISTED = 5  # trajectories that an ambiguous name names
 
 
 class Key(NamedTuple):
@@ -29,20 +31,33 @@ class Key(NamedTuple):
 def find(run: Run, wanted: str) -> Key:
     """The trajectory that a text names. Raises NotFound if it does not exist or its shard is stale, and UsageError if
     the text fits several."""
-    keys = trajectory_keys(run)
     model, _, name = wanted.rpartition("/")
-    of_model = [key for key in keys if model in ("", key.source_model)]
-    exact = [key for key in of_model if key.trajectory_id == name]
-    same_basename = [key for key in of_model if key.trajectory_id.rpartition(".")[0] == name]
-    matches = exact or same_basename or [key for key in of_model if key.trajectory_id.startswith(name)]
+    matches = matching([key for key in trajectory_keys(run) if model in ("", key.source_model)], name)
     if not matches:
         raise NotFound(why_not(run, model, name, wanted))
     if len(matches) > 1:
-        first_ids = ", ".join(
-            f"{key.source_model}/{key.trajectory_id}" for key in sorted(matches, key=lambda key: key[:2])[:5]
-        )
-        raise UsageError(f"{wanted}: names {len(matches)} trajectories: {first_ids}. Give one of them in full.")
+        raise UsageError(f"{wanted}: names {len(matches)} trajectories: {listed(matches)}. Give one of them in full.")
     return matches[0]
+
+
+def matching(keys: list[Key], name: str) -> list[Key]:
+    """The keys whose id is the name; else those of sessions with this basename; else those whose id begins with it, or
+    has it at the beginning of its digits behind the last dot."""
+    parts = [(key, *key.trajectory_id.rpartition(".")) for key in keys]
+    exact = [key for key in keys if key.trajectory_id == name]
+    same_basename = [key for key, basename, _, _ in parts if basename == name]
+    return (
+        exact
+        or same_basename
+        or [key for key, _, _, digits in parts if key.trajectory_id.startswith(name) or digits.startswith(name)]
+    )
+
+
+def listed(keys: list[Key]) -> str:
+    """`model/id` of the first keys, and how many more there are."""
+    names = [f"{key.source_model}/{key.trajectory_id}" for key in sorted(keys, key=lambda key: key[:2])]
+    more = f" and {len(names) - LISTED} more" if len(names) > LISTED else ""
+    return f"{', '.join(names[:LISTED])}{more}"
 
 
 def trajectory_keys(run: Run) -> list[Key]:
