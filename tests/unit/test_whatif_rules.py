@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from openclawbench.errors import UnreadableInput, UsageError
+from openclawbench.errors import InvalidRules, UnreadableInput, UsageError
 from openclawbench.inspect.whatif.rules import differs, passed_over, read_own
 from openclawbench.inspect.whatif.whatif import RULES, make_plan
-from openclawbench.rules.loading.own_folder import PACKAGE
+from openclawbench.rules.loading.own_folder import PACKAGE, own_files
 from openclawbench.rules.loading.rule_file import rule_path
 
 RULE_FILES = sorted((PACKAGE / "rules").rglob("*.toml"))
@@ -56,6 +56,31 @@ def test_a_copy_of_all_rules_may_be_given_where_those_of_other_stages_are_as_in_
     (tmp_path / "judge.toml").write_text(text.replace('version = "', 'version = "x', 1), encoding="utf-8")
     with pytest.raises(UsageError, match=r"judge\.toml: stands for none of"):
         read_own([tmp_path], RULES)
+
+
+@pytest.mark.parametrize(
+    "name", ["flgas.toml", "more/flgas.toml", "RISK.TOML", "risk.tml", "file.toml", "a_rather_different_name.toml"]
+)
+def test_a_folder_with_a_misspelt_name_is_refused_as_a_run_refuses_it(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy("risk.toml", tmp_path / "risk.toml")
+    own = copy("flags.toml", tmp_path / name, 'file = "flags.toml"\n')
+    with pytest.raises(InvalidRules) as refused:
+        read_own([tmp_path], RULES)
+    monkeypatch.setenv("OPENCLAWBENCH_RULES", str(tmp_path))
+    with pytest.raises(InvalidRules) as refused_by_a_run:
+        own_files()
+    assert str(refused.value) == str(refused_by_a_run.value)
+    monkeypatch.delenv("OPENCLAWBENCH_RULES")
+    assert list(read_own([own], RULES)) == ["flags.toml"]  # a file that is named itself may be called anything
+
+
+def test_other_files_beside_rule_files_are_no_fault(tmp_path: Path) -> None:
+    copy("risk.toml", tmp_path / "risk.toml")
+    for name in ("risk.toml~", "risk.toml.orig", "README.md", "notes.txt"):
+        (tmp_path / name).write_text("x")
+    assert list(read_own([tmp_path], RULES)) == ["risk.toml"]
 
 
 def test_two_files_for_one_and_an_empty_folder_are_refused(tmp_path: Path) -> None:
