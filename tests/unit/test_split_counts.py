@@ -77,3 +77,30 @@ def test_where_no_share_helps_that_is_said() -> None:
     lowest = min(range(40), key=lambda number: uniform_hash("default_cut", f"task {number}"))
     assigned, places = corpus(40, {lowest}, 0.1)
     assert any("no test_share up to 0.5 helps" in text for text in split_cautions(assigned, places, with_share(0.1)))
+
+
+def test_where_all_anomalies_are_on_the_test_side_a_smaller_share_puts_one_on_the_train_side() -> None:
+    digests = sorted(range(60), key=lambda number: uniform_hash("default_cut", f"task {number}"))
+    anomalous = set(digests[-3:])
+    assigned, places = corpus(60, anomalous, 0.3)
+    cautions = split_cautions(assigned, places, with_share(0.3))
+    assert cautions[0].startswith("no decided anomaly is on the train side of default_cut, all 3 are on its test side")
+    assert not any("no test_share up to 0.5 helps" in caution for caution in cautions)
+    (advice,) = (caution for caution in cautions if caution.startswith("test_share is 0.3; "))
+    share = float(advice.split("; ")[1].split(" leaves 2 of 3 on the test side")[0])
+    after, _ = corpus(60, anomalous, share)
+    sides = {row["side"]: row["anomalous"] for row in count_splits(after) if row["cut"] == "default_cut"}
+    assert (sides["train"], sides["test"]) == (1, 2)
+
+
+def test_a_single_anomaly_on_the_test_side_asks_for_more_sessions() -> None:
+    highest = max(range(40), key=lambda number: uniform_hash("default_cut", f"task {number}"))
+    assigned, places = corpus(40, {highest}, 0.2)
+    cautions = split_cautions(assigned, places, with_share(0.2))
+    assert cautions[-1] == "test_share is 0.2: no smaller one puts an anomaly on both sides; more sessions can"
+
+
+def test_a_corpus_without_an_anomaly_is_not_told_that_all_are_on_one_side() -> None:
+    assigned, places = corpus(40, set(), 0.2)
+    cautions = split_cautions(assigned, places, with_share(0.2))
+    assert cautions and not any("on its test side" in caution for caution in cautions)

@@ -11,6 +11,7 @@ from openclawbench.tables.record import TRAJECTORY_KEY
 
 FEW = 5  # anomalies on a test side; a rate over fewer is meaningless
 ENOUGH = (1, FEW)
+ADVICE = "set it in your own release.toml once, before anything is published (docs/guides/splits.md)"
 DEFAULT_CUT = next(iter(CUTS))
 DECIDED = pl.col("label_status") != "needs_review"  # accepted, or the rules judge's baseline
 ANOMALOUS = DECIDED & pl.col("is_anomalous").fill_null(False)
@@ -36,8 +37,12 @@ def count_splits(assigned: pl.DataFrame | pl.LazyFrame) -> list[dict[str, Any]]:
 
 
 def split_cautions(assigned: pl.LazyFrame, places: pl.LazyFrame, rules: ReleaseRules) -> list[str]:
-    """A sentence for each side with too few records, with advice; none without a record. `places`: LabelPlace."""
+    """A sentence for each side with too few records or anomalies, with advice; none without a record.
+    `places`: LabelPlace."""
     sentences, rows = [], count_splits(assigned)
+    on_test = {row["cut"]: row["anomalous"] for row in rows if row["side"] == "test"}
+    all_on_test = {row["cut"] for row in rows if row["side"] == "train" and row["records"] and not row["anomalous"]}
+    all_on_test -= {cut for cut, anomalous in on_test.items() if not anomalous}
     for row in rows if any(row["records"] for row in rows) else ():
         place = f"the {row['side']} side of {row['cut']}"
         if row["side"] in SIDES and not row["records"]:
@@ -46,16 +51,40 @@ def split_cautions(assigned: pl.LazyFrame, places: pl.LazyFrame, rules: ReleaseR
             sentences.append(f"no decided anomaly is on {place}: how well anomalies are found cannot be measured there")
         elif row["side"] == "test" and row["anomalous"] < FEW:
             sentences.append(f"decided anomalies on {place}: {row['anomalous']}, too few to measure much with")
-    if any(DEFAULT_CUT in sentence and "anomal" in sentence for sentence in sentences):
+        elif row["side"] == "train" and row["cut"] in all_on_test:
+            others = f"all {on_test[row['cut']]} are on its test side"
+            sentences.append(f"no decided anomaly is on {place}, {others}: none can be learned from there")
+    if DEFAULT_CUT in all_on_test:
+        sentences.append(smaller_share(assigned, places, rules))
+    elif any(DEFAULT_CUT in sentence and "anomal" in sentence for sentence in sentences):
         sentences += larger_shares(assigned, places, rules)
     return sentences
+
+
+def smaller_share(assigned: pl.LazyFrame, places: pl.LazyFrame, rules: ReleaseRules) -> str:
+    """Suggest the largest test_share, in hundredths, that puts an anomaly on the train side, where all are on the test
+    side; more sessions where none leaves one on the test side too."""
+    rows = places_on_sides(assigned, places)
+    thresholds = sorted(1 - place for place in rows.filter("anomalous")["default_place"])
+    share = (math.ceil(thresholds[-1] * 100) - 1) / 100
+    number = sum(threshold <= share for threshold in thresholds)
+    if not number:
+        return f"test_share is {rules.test_share:g}: no smaller one puts an anomaly on both sides; more sessions can"
+    leaves = f"{share:g} leaves {number} of {len(thresholds)} on the test side"
+    records = f"({(rows['default_place'] >= 1 - share).sum()} of {rows.height} records)"
+    return f"test_share is {rules.test_share:g}; {leaves} {records}; {ADVICE}; more sessions help both sides"
+
+
+def places_on_sides(assigned: pl.LazyFrame, places: pl.LazyFrame) -> pl.DataFrame:
+    """anomalous, default_place of each record on a side of the default cut."""
+    on_side = assigned.filter(pl.col(DEFAULT_CUT).is_not_null()).select(*TRAJECTORY_KEY, anomalous=ANOMALOUS)
+    return on_side.join(places, on=TRAJECTORY_KEY).select("anomalous", "default_place").collect()
 
 
 def larger_shares(assigned: pl.LazyFrame, places: pl.LazyFrame, rules: ReleaseRules) -> list[str]:
     """Suggest a larger test_share. A record's place is a hash of its task: a larger share only moves records from train
     to test, so growth of the corpus still moves no record."""
-    on_side = assigned.filter(pl.col(DEFAULT_CUT).is_not_null()).select(*TRAJECTORY_KEY, anomalous=ANOMALOUS)
-    rows = on_side.join(places, on=TRAJECTORY_KEY).select("anomalous", "default_place").collect()
+    rows = places_on_sides(assigned, places)
     thresholds = sorted(1 - place for place in rows.filter("anomalous")["default_place"])
     candidates: dict[float, int] = {}  # test_share -> anomalies on the test side
     for wanted in ENOUGH:
@@ -70,5 +99,4 @@ def larger_shares(assigned: pl.LazyFrame, places: pl.LazyFrame, rules: ReleaseRu
     ]
     if not shares:
         return [f"the default cut has {len(thresholds)} decided anomalies in all: no test_share up to 0.5 helps"]
-    advice = "set it in your own release.toml once, before anything is published (docs/guides/splits.md)"
-    return [f"test_share is {rules.test_share:g}; {'; '.join(shares)}; {advice}"]
+    return [f"test_share is {rules.test_share:g}; {'; '.join(shares)}; {ADVICE}"]
