@@ -9,7 +9,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from child import EXAMPLE, ROOT, Ended, call, few_shards
+from child import ROOT, Ended, call, few_shards
 
 from openclawbench.cli.app import app
 
@@ -40,7 +40,7 @@ TESTED = [command for command in COMMANDS if command not in COVERED_BY_CI]
 
 
 def carry_out(command: str, folder: Path) -> Ended:
-    """One command in a checkout."""
+    """One command in a folder."""
     if command.startswith("openclawbench view"):
         return view(shlex.split(command)[1:], folder)
     if command.startswith("openclawbench "):
@@ -63,14 +63,9 @@ def view(arguments: list[str], folder: Path) -> Ended:
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Ended]:
-    """What every command came to, one after another in one folder that holds a checkout's example and rules."""
-    folder = tmp_path_factory.mktemp("checkout")
-    shutil.copytree(
-        ROOT / "pipeline" / "openclawbench" / "rules",
-        folder / "pipeline" / "openclawbench" / "rules",
-        ignore=shutil.ignore_patterns("*.py*"),
-    )
-    shutil.copytree(EXAMPLE, folder / "data" / "example")
+    """What every command came to, one after another in one folder: an empty one, as a user of the wheel has it, but for
+    the collection of a checkout."""
+    folder = tmp_path_factory.mktemp("empty")
     shutil.copytree(ROOT / "data" / "collected", folder / "data" / "collected")
     for data in ("data", "data/mine", "data/other", "data/demo"):
         few_shards(folder / data)

@@ -73,6 +73,19 @@ def test_links_lead_somewhere(path: Path) -> None:
     assert broken == []
 
 
+@pytest.mark.parametrize("name", ["README.md", "docs/tutorial.md"])
+def test_commands_for_users_need_no_file_of_a_checkout(name: str) -> None:
+    blocks = re.findall(r"^```console\n(.*?)^```$", (ROOT / name).read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    commands = [line for block in blocks for line in block.splitlines() if not line.startswith("$ make ")]
+    assert commands and [line for line in commands if re.search(r"\bpipeline/|\bdata/(example|collected)/", line)] == []
+
+
+def test_pages_that_are_generated_are_told_of_where_a_reader_begins() -> None:
+    section = read("index.md").partition("## Generated pages")[2].partition("!!!")[0]
+    assert set(re.findall(r"\]\(([\w/]+\.md)\)", section)) == PAGES.keys()
+    assert "docs/index.md#generated-pages" in README
+
+
 def test_every_page_is_in_the_navigation() -> None:
     navigation = (ROOT / "mkdocs.yml").read_text(encoding="utf-8").partition("\nnav:")[2]
     pages = re.findall(r"^ +- (?:[^:\n]+: )?([\w/.]+\.md)$", navigation, re.MULTILINE)

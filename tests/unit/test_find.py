@@ -17,7 +17,7 @@ KEYS = [Key("m", name, 0) for name in IDS]
 
 
 @pytest.mark.parametrize(
-    ("name", "found"),
+    ("name", "numbers"),
     [
         (IDS[0], [0]),
         ("04626240-dd68-169f-26c4-dbc34a6b39b5", [0]),
@@ -35,8 +35,8 @@ KEYS = [Key("m", name, 0) for name in IDS]
         ("gap", []),
     ],
 )
-def test_a_beginning_of_an_id_or_of_its_digits_is_enough(name: str, found: list[int]) -> None:
-    assert matching(KEYS, name) == [KEYS[number] for number in found]
+def test_a_beginning_of_an_id_or_of_its_digits_is_enough(name: str, numbers: list[int]) -> None:
+    assert matching(KEYS, name) == [KEYS[number] for number in numbers]
 
 
 def test_few_of_many_candidates_are_listed() -> None:

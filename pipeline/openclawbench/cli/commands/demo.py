@@ -1,13 +1,14 @@
 """`openclawbench demo`: the example from raw sessions to a release, and one label followed back to its raw lines."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import polars as pl
+import typer
 from rich.console import Console
 
 from openclawbench.base.resources import resource
-from openclawbench.base.terminal import one_line, output, safe
+from openclawbench.base.terminal import one_line, output, pluralize, safe
 from openclawbench.cli.commands.stages import run_to
 from openclawbench.cli.options import Data, Debug
 from openclawbench.cli.render.trajectory import print_trajectory
@@ -17,18 +18,27 @@ from openclawbench.records.session import Trajectory
 from openclawbench.records.tiers import REVIEW
 from openclawbench.release.baseline_notice import RULES_NOTICE
 from openclawbench.tables.record import TRAJECTORY_KEY
+from openclawbench.workspace.example_files import write_example_files
 
 if TYPE_CHECKING:
     from openclawbench.api import Data as OpenedData
     from openclawbench.api import TrajectoryView
 
 CHARACTERS = 240  # of a raw line
+Files = Annotated[
+    Path | None,
+    typer.Option("--files", help="Only copy sessions, outcomes and rule files to try things with into this folder."),
+]
 
 
-def demo(data: Data = Path("data/demo"), debug: Debug = False) -> None:
+def demo(data: Data = Path("data/demo"), files: Files = None, debug: Debug = False) -> None:
     """The committed example from raw sessions to a release, and one label traced to its raw lines."""
     from openclawbench.api import open_data
 
+    if files is not None:
+        for part, number in write_example_files(files).items():
+            output().print(f"{safe(str(files / part))}: {pluralize(number, 'file')}", highlight=False)
+        return
     raw, oracle = example()
     run_to("release", data, False, debug=debug, raw=str(raw), oracle=str(oracle), judge="rules")
     trace_one_label(open_data(data), output())
