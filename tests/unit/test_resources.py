@@ -77,6 +77,8 @@ def test_files_to_begin_with_replace_nothing(tmp_path: Path) -> None:
         write_example_files(tmp_path)
     assert (tmp_path / "rules" / "risk.toml").read_text() == "edited"
     assert not (tmp_path / "rules" / "onset.toml").exists()
+    with pytest.raises(UsageError, match=r"mine\.txt: is not a folder"):
+        write_example_files(tmp_path / "mine.txt")
 
 
 def test_a_schema_is_the_one_of_the_record() -> None:

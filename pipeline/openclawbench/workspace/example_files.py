@@ -16,8 +16,11 @@ def write_example_files(folder: Path) -> dict[str, int]:
     """Copy the example to `raw/` and `oracle/` of a folder, and the rule files that come with the program to `rules/`,
     which OPENCLAWBENCH_RULES may name. Returns the number of files of each. What is there already stays.
 
-    Raises UsageError if a file is there with other contents, UnreadableInput if the installation lacks the example.
+    Raises UsageError if it is no folder, or a file is there with other contents; UnreadableInput if the installation
+    lacks the example.
     """
+    if folder.exists() and not folder.is_dir():
+        raise UsageError(f"{folder}: is not a folder. Name a new one.")
     example = resource("example")
     copies = {path.relative_to(example): path for part in PARTS for path in sorted((example / part).rglob("*"))}
     copies |= {Path("rules", name): shipped_path(name) for name in sorted(rule_file_names())}
