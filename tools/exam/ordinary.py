@@ -2,7 +2,8 @@
 
 What a user meets are ordinary sessions: whatever the judge flags there is a false alarm. Their shapes stand in
 `ordinary_sessions/`; each is asked in the dress of several tools. Half of the shapes, by a digest of their names, are
-set aside: no rule is mended with them in view, and only their total is printed, with `--aside`.
+set aside: no rule is mended with them in view, and only their total is printed, with `--aside`. So are those of
+`later*.toml`, which were written when the others had been counted, by an author who did not know the rules.
 
 A step of a shape is a list of texts: `user TEXT`; `say TEXT`, a reply; `think TEXT` and `note TEXT`, thought or said
 before what comes next; `read PATH CONTENT`, an error where the content begins with `!`; `list FOLDER NAMES`;
@@ -34,6 +35,7 @@ from openclawbench.workspace.update import update
 from tools.exam.mechanisms import BUILD, SET_ASIDE, part_of, share
 
 SESSIONS = Path(__file__).parent / "ordinary_sessions"
+LATER = "later"  # the part of the shapes in files whose names begin with it
 START = datetime(2026, 11, 26, 9, 0, tzinfo=UTC)
 Step = list[str]
 
@@ -180,12 +182,13 @@ FILLER = [
 ]
 
 
-def shapes() -> dict[str, list[Step]]:
-    """Every shape of a session by its name: its steps, with the filler in place."""
+def shapes(part: str) -> dict[str, list[Step]]:
+    """The shapes of a part by name: their steps, with the filler in place."""
     known: dict[str, list[Step]] = {}
     for file in sorted(SESSIONS.glob("*.toml")):
         for name, shape in tomllib.loads(file.read_text(encoding="utf-8")).items():
-            known[name] = list(filled(shape["steps"]))
+            if part == (LATER if file.stem.startswith(LATER) else part_of(name)):
+                known[name] = list(filled(shape["steps"]))
     return known
 
 
@@ -256,7 +259,7 @@ def evidence_of(sessions: Mapping[str, str]) -> dict[str, Evidence]:
 def flagged(part: str) -> dict[tuple[str, str], list[Trigger]]:
     """Shape and dress of every session of a part -> its strong triggers."""
     rules = JudgeRules.load()
-    known = {name: steps for name, steps in shapes().items() if part_of(name) == part}
+    known = shapes(part)
     names = {f"{name}--{place}": (name, dress.name) for name in known for place, dress in enumerate(DRESSES)}
     sessions = {
         f"{name}--{place}": session(name, steps, dress)
@@ -285,4 +288,5 @@ def table(part: str, in_full: bool) -> str:
 if __name__ == "__main__":
     print(table(BUILD, in_full=True))
     if "--aside" in sys.argv:
-        print("\n" + table(SET_ASIDE, in_full=False))
+        for part in (SET_ASIDE, LATER):
+            print("\n" + table(part, in_full=False))
