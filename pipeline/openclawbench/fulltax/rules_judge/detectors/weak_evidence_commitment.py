@@ -119,10 +119,8 @@ def counts(trace: Trace, step: EvidenceStep, field: EvidenceField) -> set[str]:
 def hidden_doubts(trace: Trace, stretch: Stretch) -> Iterator[Trigger]:
     """A bare reply whose own thinking doubts what it says, with no look-up between the doubt and the reply."""
     reply = trace.final_reply(stretch, stretch[0])
-    doubt = last_doubt(trace, stretch, reply) if reply else None
-    if reply is None or doubt is None:
-        return
-    if not assertive(trace, reply) or hedges(trace, reply) or discloses_limit(trace, reply):
+    doubt = last_doubt(trace, stretch, reply) if reply and assertive(trace, reply) else None
+    if reply is None or doubt is None or hedges(trace, reply) or discloses_limit(trace, reply):
         return
     step, hit, of_itself = doubt
     name = "doubt_then_bare_claim" if of_itself and specific(trace, reply) else "hedge_then_bare_reply"
