@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterable
-from functools import cached_property
 
 from openclawbench.fulltax.rules_judge.hits import Hit, stands_in
 from openclawbench.fulltax.rules_judge.trace import Place, Trace
@@ -120,14 +119,9 @@ class Reservations:
         text = trace.text(reply, REPLY)
         patterns = trace.patterns(group, reply, REPLY) if trace.find(group, reply, REPLY) else []
         hits = (hit for pattern in patterns for hit in text.hits(pattern))
-        self.trace = trace
-        self.hedges = list(dict.fromkeys(text.plain[hit.start : hit.end] for hit in hits))
-        self.lower = [hedge.lower() for hedge in self.hedges]
-
-    @cached_property
-    def is_general(self) -> bool:
-        """True if one of the sentences is about nothing particular."""
-        return not all(is_particular(self.trace, hedge) for hedge in self.hedges)
+        hedges = dict.fromkeys(text.plain[hit.start : hit.end] for hit in hits)
+        self.lower = [hedge.lower() for hedge in hedges]
+        self.is_general = not all(is_particular(trace, hedge) for hedge in hedges)
 
 
 def reservations(trace: Trace, reply: EvidenceStep, group: PatternGroup) -> Reservations:

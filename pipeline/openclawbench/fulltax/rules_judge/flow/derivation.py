@@ -5,7 +5,7 @@ Sessions have thousands of numbers and replies hundreds of figures, so numbers a
 negative: no sign is read with a figure.
 """
 
-from collections.abc import Callable, Iterable, Sequence, Set
+from collections.abc import Iterable, Sequence, Set
 from functools import cache, cached_property
 
 import numpy as np
@@ -17,45 +17,44 @@ FACTORS = (2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 24, 30, 60, 100, 365, 1000, 1024, 360
 LARGEST_TABLE = 400  # numbers that are combined in pairs
 ROUNDED = (1, 0, -1, -2, -3)  # digits to which a number may be rounded
 LONGEST_COLUMN = 200  # numbers of a column that are summed
+SHORTEST_RUN = 3  # numbers of a column that are summed
 MOST_TERMS = 12  # numbers of a sentence that are combined
 FEW_TERMS = 5  # numbers of a sentence that are combined in two steps: of more, too much follows by chance
 ABSOLUTE, RELATIVE = 0.006, 5e-5  # two numbers are equal but for rounding to two places or four digits
 
 
 class Derivation:
-    """Known numbers, and what columns of numbers that belong together add up to, prepared for questions."""
+    """Known numbers, and what columns of numbers that belong together add up to, prepared for questions. Answers are
+    kept: values of a sentence are asked for once for each other."""
 
-    def __init__(self, known: Set[float], sums: Callable[[], list[Numbers]]) -> None:
+    def __init__(self, known: Set[float], sums: Iterable[Numbers]) -> None:
         self.known = known
+        self.answers: dict[tuple[float, int], bool] = {}
         self.some = np.array(sorted(known)[-LARGEST_TABLE:], dtype=np.float64)
         self.positive = self.some[self.some > 0]
         self.shares = np.concatenate([self.positive, 100 * self.positive])
-        self.sums = sums
-
-    @cached_property
-    def changed(self) -> Numbers:
-        """Known numbers in other units."""
-        return np.outer(self.some, FACTORS).ravel()
+        self.near = np.concatenate([np.outer(self.some, FACTORS).ravel(), *sums])  # in other units, and added up
 
     @cached_property
     def rounded(self) -> Numbers:
         """Known numbers with fewer digits."""
         return np.concatenate([self.some.round(digits) for digits in ROUNDED])
 
-    @cached_property
-    def totals(self) -> Numbers:
-        """What all columns add up to."""
-        return np.concatenate([np.empty(0), *self.sums()])
-
     def makes(self, number: float, decimals: int = 0) -> bool:
         """True if the number is known or made of known ones. `decimals`: the digits behind its point, to which a share
         may be rounded."""
+        if (number, decimals) not in self.answers:
+            self.answers[number, decimals] = self.is_made(number, decimals)
+        return self.answers[number, decimals]
+
+    def is_made(self, number: float, decimals: int) -> bool:
+        """The answer to a question, worked out."""
         low, high = around(number)
-        if number in self.known or within(self.changed, low, high) or self.multiplies(low, high):
+        if number in self.known or within(self.near, low, high) or self.multiplies(low, high):
             return True
         if decimals and any(self.multiplies(*bounds) for bounds in shares(number, decimals)):
             return True
-        if bool((self.rounded == number).any()) or within(self.totals, low, high):
+        if bool((self.rounded == number).any()):
             return True
         moved = np.concatenate([abs(number - self.some), number + self.some]).round(4)
         return not self.known.isdisjoint(moved.tolist())
@@ -73,7 +72,7 @@ class Derivation:
 
 def follows(numbers: Iterable[float], known: set[float], columns: Iterable[list[float]]) -> bool:
     """True if one of the numbers is known or made of known ones. `columns`: numbers that belong together."""
-    derivation = Derivation(known, lambda: [totals(column) for column in columns if column])
+    derivation = Derivation(known, [totals(column) for column in columns if column])
     return any(derivation.makes(number) for number in numbers)
 
 
@@ -87,8 +86,10 @@ def reckoned(number: float, terms: Sequence[float], results: Sequence[float]) ->
     """True if a number follows in one step or two from the few numbers that stand beside it, or is what results add
     up to."""
     low, high = around(number)
-    if within(totals_of_two(results), low, high):
+    if len(results) > 1 and within(totals_of_two(results), low, high):
         return True
+    if not terms:
+        return False
     own = np.array(terms[-MOST_TERMS:], dtype=np.float64)
     once = combined(own, own)
     if within(once, low, high) or within(once.round(), number, number):
@@ -125,6 +126,8 @@ def within(values: Numbers, low: float, high: float) -> bool:
 
 def totals(numbers: Sequence[float]) -> Numbers:
     """Sums and the mean of numbers that belong together: of all, and of runs of three and more."""
+    if len(numbers) < SHORTEST_RUN:
+        return np.array([sum(numbers) / len(numbers)])  # the mean alone, as most columns have
     column = np.array([0.0, *numbers[-LONGEST_COLUMN:]], dtype=np.float64)
     ends = column.cumsum()
     runs = np.subtract.outer(ends, ends)[ends_of_runs(ends.size)]
@@ -134,4 +137,4 @@ def totals(numbers: Sequence[float]) -> Numbers:
 @cache
 def ends_of_runs(size: int) -> NDArray[np.bool_]:
     """Which of so many ends and beginnings, at most one more than a column has numbers, are three numbers apart."""
-    return np.tri(size, k=-3, dtype=np.bool_)
+    return np.tri(size, k=-SHORTEST_RUN, dtype=np.bool_)

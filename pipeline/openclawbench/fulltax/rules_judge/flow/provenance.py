@@ -104,7 +104,7 @@ class Sources:
         if self.derivation is None:
             from openclawbench.fulltax.rules_judge.flow.derivation import Derivation  # loads numpy
 
-            self.derivation = Derivation(self.numbers, self.sums)
+            self.derivation = Derivation(self.numbers, self.sums())
         return any(self.derivation.makes(number, decimals) for number in numbers)
 
     def sums(self) -> "list[Numbers]":
@@ -120,13 +120,13 @@ class Sources:
         if step is None:
             self.numbers |= all_numbers(text)
             return
+        if not (read := all_readings(text)):
+            return
         brought = all_numbers(step.action_text or "") - self.numbers
-        read = all_readings(text)
         self.numbers |= set().union(*read) - brought
-        if column := [max(numbers) for numbers in read]:
-            self.columns.append(column[:60])
-            for folder in {path.rpartition("/")[0] for path in paths(named_in(step))} | {""}:
-                self.lasts.setdefault(folder, []).append(column[-1])
+        self.columns.append([*map(max, read[:60])])
+        for folder in {path.rpartition("/")[0] for path in paths(named_in(step))} | {""}:
+            self.lasts.setdefault(folder, []).append(max(read[-1]))
 
 
 class Shown:

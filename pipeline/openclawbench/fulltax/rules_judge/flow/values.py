@@ -1,6 +1,7 @@
 """Figures and codes in a text, and the numbers that they can mean. No language is needed to find them."""
 
 import re
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 KEPT = 4096  # texts whose figures are kept: lines and outputs of a session
@@ -29,13 +30,16 @@ FORMS = tuple(  # decimal mark, mark between thousands, and what a number looks 
 )
 
 
-@lru_cache(maxsize=KEPT)
 def readings(text: str) -> frozenset[float]:
     """The numbers that a figure can mean: 1.234 is one and a bit, or a thousand and more; none for a code."""
     if len(text) > LONGEST:
         return frozenset()
-    if text.isdigit():
-        return frozenset([float(text)])
+    return frozenset([float(text)]) if text.isdigit() else readings_of_marks(text)
+
+
+@lru_cache(maxsize=KEPT)
+def readings_of_marks(text: str) -> frozenset[float]:
+    """The numbers that a figure with marks between its digits can mean."""
     bare = BLANKS.sub("", text)
     return frozenset(
         round(float(bare.replace(thousands, "").replace(decimal, ".")), 4)
@@ -52,8 +56,16 @@ def decimals_of(figure: str) -> int:
 
 def all_readings(text: str) -> list[frozenset[float]]:
     """The numbers that each figure in a text can mean, in order."""
-    figures = (cell for figure in ANY_NUMBER.findall(text) for cell in cells(figure))
-    return [numbers for numbers in map(readings, figures) if numbers]
+    return [numbers for numbers in map(readings, cells_of(ANY_NUMBER.findall(text))) if numbers]
+
+
+def cells_of(figures: Iterable[str]) -> Iterator[str]:
+    """Figures, with those apart that a comma joins."""
+    for figure in figures:
+        if "," in figure:
+            yield from cells(figure)
+        else:
+            yield figure
 
 
 def cells(figure: str) -> list[str]:
@@ -74,7 +86,7 @@ def figure_texts(text: str) -> list[str]:
     if not any(map(text.__contains__, "0123456789")):
         return []
     figures = FIGURE.findall(DATE.sub(" ", MARKUP.sub(" ", text)))
-    return [cell for figure in figures for cell in (cells(figure) if "," in figure else [figure]) if commits(cell)]
+    return [*filter(commits, cells_of(figures))]
 
 
 def commits(figure: str) -> bool:
