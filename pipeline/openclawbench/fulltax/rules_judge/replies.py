@@ -8,11 +8,11 @@ from openclawbench.fulltax.rules_judge.trace import Place, Trace
 from openclawbench.records.fulltax import EvidenceQuote
 from openclawbench.records.packet import EvidenceStep
 from openclawbench.records.vocabulary import EvidenceField
-from openclawbench.rules.fulltax.judge import PatternGroup
+from openclawbench.rules.fulltax.judge import Compiled, PatternGroup
 
 RESERVATIONS: tuple[PatternGroup, ...] = (
-    "disclosure",
     "failure_disclosure",
+    "disclosure",
     "capability_gap",
     "hedge",
     "self_doubt",
@@ -39,10 +39,17 @@ def completion_claim(trace: Trace, reply: EvidenceStep) -> Hit | None:
 
 def test_claim(trace: Trace, reply: EvidenceStep) -> Hit | None:
     """The first claim in a reply that tests ran or passed."""
-    text = trace.text(reply, REPLY)
     spoken = trace.rules.claims_in(trace.languages(reply, REPLY))
-    claims = [hit for claim in spoken if claim.of_tests for hit in text.hits(claim)]
+    claims = [hit for claim in spoken if claim.of_tests for hit in claims_of(trace, reply, claim)]
     return trace.placed(min(claims, key=lambda hit: hit.position), reply, REPLY) if claims else None
+
+
+def claims_of(trace: Trace, reply: EvidenceStep, claim: Compiled) -> list[Hit]:
+    """Every hit of a claim in a reply."""
+    key = (reply.step_id, claim.id)
+    if key not in trace.claims:
+        trace.claims[key] = list(trace.text(reply, REPLY).hits(claim))
+    return trace.claims[key]
 
 
 def discloses_limit(trace: Trace, reply: EvidenceStep) -> bool:
@@ -106,22 +113,26 @@ def reserves(
     for group in groups:
         kept = reservations(trace, reply, group)
         named = subjects if group in NEGATING else softened
-        if any(stands_in(name, hedge, "") for hedge in kept.lower for name in named) or kept.is_general:
+        if kept.is_general or any(stands_in(name, hedge, "") for hedge in kept.lower for name in named):
             return True
     return False
 
 
 class Reservations:
-    """The sentences in which a reply has reservations of a group, and whether one of them is about nothing particular.
-    Kept for each reply: mechanisms ask for every value of it."""
+    """The sentences in which a reply has reservations of a group, in lower case, up to one that is about nothing
+    particular, after which no other matters. Kept for each reply: mechanisms ask for every value of it."""
 
     def __init__(self, trace: Trace, reply: EvidenceStep, group: PatternGroup) -> None:
         text = trace.text(reply, REPLY)
         patterns = trace.patterns(group, reply, REPLY) if trace.find(group, reply, REPLY) else []
-        hits = (hit for pattern in patterns for hit in text.hits(pattern))
-        hedges = dict.fromkeys(text.plain[hit.start : hit.end] for hit in hits)
-        self.lower = [hedge.lower() for hedge in hedges]
-        self.is_general = not all(is_particular(trace, hedge) for hedge in hedges)
+        self.lower: list[str] = []
+        self.is_general = False
+        for hit in (hit for pattern in patterns for hit in text.hits(pattern)):
+            hedge = text.plain[hit.start : hit.end]
+            if not is_particular(trace, hedge):
+                self.is_general = True
+                break
+            self.lower.append(hedge.lower())
 
 
 def reservations(trace: Trace, reply: EvidenceStep, group: PatternGroup) -> Reservations:

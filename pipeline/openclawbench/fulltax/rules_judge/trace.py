@@ -52,6 +52,11 @@ class Trace:
         return {}
 
     @cached_property
+    def claims(self) -> dict[tuple[int, str], list[Hit]]:
+        """The claims of actions that were looked for so far, by step and claim."""
+        return {}
+
+    @cached_property
     def by_id(self) -> dict[int, EvidenceStep]:
         """Steps by number."""
         return {step.step_id: step for step in self.steps}
@@ -251,9 +256,9 @@ class Trace:
         key = (group, step.step_id, field, fences)
         if key not in self._hits:
             text = self.text(step, field, fences)
-            patterns, needed = self.rules.patterns_in(group, self.languages(step, field))
-            first_hits = [] if text.lacks(needed) else [next(text.hits(pattern), None) for pattern in patterns]
-            earliest = min(filter(None, first_hits), key=lambda hit: hit.position, default=None)
+            there = [pattern for pattern in self.patterns(group, step, field) if not text.lacks(pattern.needed)]
+            first_hits = (hit for pattern in there if (hit := next(text.hits(pattern), None)))
+            earliest = min(first_hits, key=lambda hit: hit.position, default=None) if there else None
             self._hits[key] = None if earliest is None else self.placed(earliest, step, field)
         return self._hits[key]
 

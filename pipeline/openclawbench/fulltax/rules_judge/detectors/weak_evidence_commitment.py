@@ -8,7 +8,15 @@ import re
 from collections.abc import Iterator
 
 from openclawbench.fulltax.rules_judge.hits import Hit
-from openclawbench.fulltax.rules_judge.replies import REPLY, assertive, cite_claim, discloses_limit, hedges, specific
+from openclawbench.fulltax.rules_judge.replies import (
+    REPLY,
+    assertive,
+    cite_claim,
+    claims_of,
+    discloses_limit,
+    hedges,
+    specific,
+)
 from openclawbench.fulltax.rules_judge.runs import may_test, only_writes
 from openclawbench.fulltax.rules_judge.trace import Trace
 from openclawbench.fulltax.rules_judge.trigger import Trigger, fire
@@ -41,7 +49,7 @@ def claimed_actions(trace: Trace, stretch: Stretch, reply: EvidenceStep) -> Iter
     text = trace.text(reply, REPLY)
     kinds = {step.event_type for step in before}
     unsupported = [claim for claim in spoken if claim.of_tests or kinds.isdisjoint(claim.supported_by)]
-    hits = ((claim, hit) for claim in unsupported for hit in text.hits(claim))
+    hits = ((claim, hit) for claim in unsupported for hit in claims_of(trace, reply, claim))
     claims = [
         (claim, hit) for claim, hit in hits if not supports(trace, claim, before, text.plain[hit.start : hit.end])
     ]
