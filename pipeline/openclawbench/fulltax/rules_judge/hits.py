@@ -88,8 +88,10 @@ class Text:
 
     def hits(self, pattern: Compiled) -> Iterator[Hit]:
         """Every hit of a pattern whose sentence does not cancel it, in order."""
-        if self.lacks(pattern.needed):
-            return
+        return iter(()) if self.lacks(pattern.needed) else self.searched(pattern)
+
+    def searched(self, pattern: Compiled) -> Iterator[Hit]:
+        """The hits of a pattern that the text does not lack."""
         for match in pattern.regex.finditer(self.plain):
             begin, stop = sentence(self.plain, *match.span())
             if not (pattern.unless and pattern.unless.search(self.plain[begin:stop])):

@@ -188,7 +188,7 @@ class Trace:
 
     def patterns(self, group: PatternGroup, step: EvidenceStep, field: EvidenceField) -> list[Compiled]:
         """The patterns of a group that apply to a text."""
-        return self.rules.patterns_in(group, self.languages(step, field)).patterns
+        return self.rules.patterns_in(group, self.languages(step, field))
 
     @cached_property
     def unreadable(self) -> frozenset[str]:
@@ -257,8 +257,8 @@ class Trace:
         if key not in self._hits:
             text = self.text(step, field, fences)
             there = [pattern for pattern in self.patterns(group, step, field) if not text.lacks(pattern.needed)]
-            first_hits = (hit for pattern in there if (hit := next(text.hits(pattern), None)))
-            earliest = min(first_hits, key=lambda hit: hit.position, default=None) if there else None
+            hits = [hit for pattern in there if (hit := next(text.searched(pattern), None))]
+            earliest = min(hits, key=lambda hit: hit.position) if hits else None
             self._hits[key] = None if earliest is None else self.placed(earliest, step, field)
         return self._hits[key]
 

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable
 from functools import cached_property
-from typing import ClassVar, Literal, NamedTuple, Self, get_args
+from typing import ClassVar, Literal, Self, get_args
 
 from pydantic import Field, model_validator
 
@@ -22,7 +22,7 @@ from openclawbench.rules.construct.language import LanguageCode
 from openclawbench.rules.loading.numbers import AtLeastOne, Count
 from openclawbench.rules.loading.patterns import PythonPattern
 from openclawbench.rules.loading.references import Other, Reference, texts_at
-from openclawbench.rules.loading.required_literals import needed, shortest
+from openclawbench.rules.loading.required_literals import needed
 from openclawbench.rules.loading.rule_file import Rules, shipped
 from openclawbench.rules.loading.validation import Unfit, each_of
 from openclawbench.tables.record import Record
@@ -209,14 +209,6 @@ class Compiled(Record):
     of_tests: bool = False
 
 
-class Patterns(NamedTuple):
-    """Patterns of a group. `needed`: one of these texts is in the lower case of every text in which one of the patterns
-    is found; empty if a pattern can do without each."""
-
-    patterns: list[Compiled]
-    needed: tuple[str, ...]
-
-
 class JudgeRules(Rules):
     """The rules judge's whole behaviour that is not control flow."""
 
@@ -322,18 +314,16 @@ class JudgeRules(Rules):
         """The patterns that were asked for so far, by id."""
         return {}
 
-    def patterns_in(self, group: PatternGroup, languages: frozenset[str]) -> Patterns:
+    def patterns_in(self, group: PatternGroup, languages: frozenset[str]) -> list[Compiled]:
         """The patterns of a group in some languages, and those of no language."""
         if (group, languages) not in self.known_patterns:
             rules = self.patterns_by_group[group]
-            patterns = [self.compiled(rule) for rule in rules if rule.language is None or rule.language in languages]
-            texts = shortest(frozenset(text for pattern in patterns for text in pattern.needed))
-            is_known = all(pattern.needed for pattern in patterns)
-            self.known_patterns[group, languages] = Patterns(patterns, tuple(sorted(texts)) if is_known else ())
+            spoken = [rule for rule in rules if rule.language is None or rule.language in languages]
+            self.known_patterns[group, languages] = [*map(self.compiled, spoken)]
         return self.known_patterns[group, languages]
 
     @cached_property
-    def known_patterns(self) -> dict[tuple[PatternGroup, frozenset[str]], Patterns]:
+    def known_patterns(self) -> dict[tuple[PatternGroup, frozenset[str]], list[Compiled]]:
         """The patterns that were asked for so far: a few sets of languages occur."""
         return {}
 
