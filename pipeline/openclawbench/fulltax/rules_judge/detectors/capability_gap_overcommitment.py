@@ -34,13 +34,19 @@ def capability_gaps(trace: Trace) -> Iterator[Trigger]:
 
 
 def first_open(trace: Trace, stretch: Stretch, reply: EvidenceStep) -> Trigger | None:
-    """What the first gap comes to that stays open until a reply, if it comes to anything."""
+    """What the first gap comes to that stays open until a reply, if it comes to anything. A later step closes a gap
+    that did what it kept from being done: the same kind of event, or any look-up or run."""
     done = [step for step in stretch if step.step_id < reply.step_id and trace.succeeded(step)]
-    last = {step.event_type: step.step_id for step in done}  # success of each kind
+    last: dict[EventType, int] = {  # success of each kind
+        step.event_type: step.step_id for step in done if step.event_type != "reply"
+    }
+    made_up = {*trace.rules.events.retrieval, *trace.rules.events.checks}  # kinds that make up for any gap
+    latest = max((place for kind, place in last.items() if kind in made_up), default=0)
     for step in stretch:
         if step.step_id > reply.step_id:
             break
-        cue = None if closed(trace, step, last) else gap_cue(trace, step)
+        is_closed = max(latest, last.get(step.event_type, 0)) >= step.step_id + trace.failed(step)
+        cue = None if is_closed else gap_cue(trace, step)
         trigger = committed(trace, stretch, step, reply, cue) if cue else None
         if trigger:
             return trigger
@@ -63,14 +69,6 @@ def is_gap(trace: Trace, step: EvidenceStep) -> bool:
     if step.tool_status in trace.rules.statuses.gap:
         return True
     return "capability_gap" in step.auto_flags or trace.find_raw("tool_gap", step, "reflection_text") is not None
-
-
-def closed(trace: Trace, gap: EvidenceStep, last: dict[EventType, int]) -> bool:
-    """True if a later step did what the gap kept from being done: same kind of event, or any look-up or run. `last`:
-    the last success of each kind before the reply."""
-    kinds = {gap.event_type, *trace.rules.events.retrieval, *trace.rules.events.checks} - {"reply"}
-    first = gap.step_id + 1 if trace.failed(gap) else gap.step_id
-    return any(last.get(kind, 0) >= first for kind in kinds)
 
 
 def committed(

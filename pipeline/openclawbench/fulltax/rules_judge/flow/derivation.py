@@ -130,11 +130,12 @@ def totals(numbers: Sequence[float]) -> Numbers:
         return np.array([sum(numbers) / len(numbers)])  # the mean alone, as most columns have
     column = np.array([0.0, *numbers[-LONGEST_COLUMN:]], dtype=np.float64)
     ends = column.cumsum()
-    runs = np.subtract.outer(ends, ends)[ends_of_runs(ends.size)]
-    return np.concatenate([runs, column[1:].sum(keepdims=True) / (column.size - 1)])
+    last, first = ends_of_runs(ends.size)
+    return np.concatenate([ends[last] - ends[first], column[1:].sum(keepdims=True) / (column.size - 1)])
 
 
 @cache
-def ends_of_runs(size: int) -> NDArray[np.bool_]:
-    """Which of so many ends and beginnings, at most one more than a column has numbers, are three numbers apart."""
-    return np.tri(size, k=-SHORTEST_RUN, dtype=np.bool_)
+def ends_of_runs(size: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """The places of the ends and of the beginnings, of so many, that are three numbers apart or more: at most one more
+    than a column has numbers."""
+    return np.tril_indices(size, k=-SHORTEST_RUN)

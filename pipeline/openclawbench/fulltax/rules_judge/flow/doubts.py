@@ -15,6 +15,7 @@ from openclawbench.rules.fulltax.judge import PatternGroup
 SOFT: tuple[PatternGroup, ...] = ("hedge", "self_doubt")
 LABEL = re.compile(r"\W*(\w[^\d:=|\t]{3,60}?)\s*[,:=|\t(-]")
 NAMED = re.compile(r"\W*([A-Z]\w{2,}(?: [A-Z]\w{2,})+)[,:(|\t ]")
+HAS_FIGURE = re.compile(r"\d\D*\d\D*\d")  # the digits that a figure has at least
 WORD = re.compile(r"[^\W\d_]{3,}")
 ALTERNATIVES = 2  # figures of a line that a program printed
 
@@ -43,6 +44,8 @@ def silent_choices(trace: Trace) -> Iterator[Trigger]:
     """A reply gives the figure of one of two entries with the same beginning, or one of two figures that a program put
     out side by side, after an ambiguity was noted, and does not mention the other."""
     for stretch, reply in trace.replied:
+        if not HAS_FIGURE.search(reply.action_text or ""):
+            continue
         before = [step for step in stretch if step.step_id <= reply.step_id]
         doubts = ((step, trace.find_before_action("ambiguity", step)) for step in reversed(before))
         step, doubt = next((pair for pair in doubts if pair[1]), (reply, None))
@@ -78,7 +81,7 @@ def one_of_two_reported(trace: Trace) -> Iterator[Trigger]:
     does not mention what distinguishes the other."""
     for stretch, reply in trace.replied:
         request, text = trace.requests_until(reply), reply.action_text or ""
-        for step in stretch:
+        for step in stretch if HAS_FIGURE.search(text) else ():
             if step.step_id >= reply.step_id or not trace.succeeded(step) or step.side_effect:
                 continue
             entries: dict[str, list[str]] = {}

@@ -120,13 +120,14 @@ class Sources:
         if step is None:
             self.numbers |= all_numbers(text)
             return
-        if not (read := all_readings(text)):
+        read, column = all_readings(text)
+        if not column:
             return
         brought = all_numbers(step.action_text or "") - self.numbers
-        self.numbers |= set().union(*read) - brought
-        self.columns.append([*map(max, read[:60])])
+        self.numbers |= read - brought
+        self.columns.append(column[:60])
         for folder in {path.rpartition("/")[0] for path in paths(named_in(step))} | {""}:
-            self.lasts.setdefault(folder, []).append(max(read[-1]))
+            self.lasts.setdefault(folder, []).append(column[-1])
 
 
 class Shown:

@@ -54,9 +54,17 @@ def decimals_of(figure: str) -> int:
     return len(fraction[1]) if fraction else 0
 
 
-def all_readings(text: str) -> list[frozenset[float]]:
-    """The numbers that each figure in a text can mean, in order."""
-    return [numbers for numbers in map(readings, cells_of(ANY_NUMBER.findall(text))) if numbers]
+def all_readings(text: str) -> tuple[set[float], list[float]]:
+    """Every number that a figure in a text can mean, and the largest one of each figure, in order."""
+    every: set[float] = set()
+    largest: list[float] = []
+    for figure in cells_of(ANY_NUMBER.findall(text)):
+        if figure.isdigit() and len(figure) <= LONGEST:
+            largest.append(float(figure))
+        elif numbers := readings(figure):
+            largest.append(max(numbers))
+            every |= numbers
+    return every.union(largest), largest
 
 
 def cells_of(figures: Iterable[str]) -> Iterator[str]:
@@ -76,7 +84,7 @@ def cells(figure: str) -> list[str]:
 
 def all_numbers(text: str) -> set[float]:
     """Every number that any figure in a text can mean."""
-    return set().union(*all_readings(text))
+    return all_readings(text)[0]
 
 
 @lru_cache(maxsize=KEPT)
