@@ -186,16 +186,13 @@ def leaves(trace: Trace, step: EvidenceStep) -> bool:
 def claimed(trace: Trace, stretch: Stretch, failure: EvidenceStep, later: Stretch) -> Iterator[Trigger]:
     """A success claim in the stretch's last reply over a failure that nothing recovered and no text mentions."""
     reply = trace.final_reply(stretch, failure)
-    claim = completion_claim(trace, reply) if reply else None
-    if (
-        reply is None
-        or claim is None
-        or discloses_failure(trace, reply)
-        or reported_earlier(trace, stretch, failure, reply)
-    ):
+    if reply is None:
         return
     since = [step for step in later if step.step_id < reply.step_id and trace.succeeded(step)]
-    if recovered(trace, failure, since):
+    if recovered(trace, failure, since) or discloses_failure(trace, reply):
+        return
+    claim = completion_claim(trace, reply)
+    if claim is None or reported_earlier(trace, stretch, failure, reply):
         return
     acted = any(step.event_type not in trace.rules.events.retrieval for step in since)
     about = named(trace, failure, (reply.action_text or "")[claim.start : claim.end])

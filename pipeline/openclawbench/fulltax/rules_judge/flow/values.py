@@ -15,7 +15,7 @@ MARKUP = re.compile(r"<[^<>\n]{1,120}>")  # tags and marks: a size in one commit
 DATE = re.compile(r"\d(?<![\w-]\d)\d{3}-\d\d-\d\d(?![\w-])")
 CODE = re.compile(r"[A-Z0-9](?<![\w/.-].)[A-Z0-9-]{2,20}[A-Z0-9](?![\w/-])")
 CAPITAL, TWO_DIGITS = re.compile(r"[A-Z]"), re.compile(r"\d\d")
-GROUPED = r"\d{0,2}(?:[,.' \u00a0\u202f]\d{3})+(?:[.,]\d{1,4})?"  # what follows the first digit
+GROUPED = r"\d{0,2}+(?:[,.' \u00a0\u202f]\d{3})+(?:[.,]\d{1,4})?"  # what follows the first digit
 PLAIN = r"\d*(?:[.,]\d+)?"
 LETTER = (
     "A-Za-z0-9_\u00c0-\u024f\u0370-\u04ff"  # of scripts that put blanks between words: others stand beside a figure
