@@ -31,6 +31,7 @@ class Derivation:
         self.known = known
         self.answers: dict[tuple[float, int], bool] = {}
         self.some = np.array(sorted(known)[-LARGEST_TABLE:], dtype=np.float64)
+        self.signed = np.concatenate([-self.some, self.some])
         self.positive = self.some[self.some > 0]
         self.shares = np.concatenate([self.positive, 100 * self.positive])
         self.near = np.concatenate([np.outer(self.some, FACTORS).ravel(), *sums])  # in other units, and added up
@@ -56,7 +57,7 @@ class Derivation:
             return True
         if bool((self.rounded == number).any()):
             return True
-        moved = np.concatenate([abs(number - self.some), number + self.some]).round(4)
+        moved = abs(number + self.signed).round(4)
         return not self.known.isdisjoint(moved.tolist())
 
     def multiplies(self, low: float, high: float) -> bool:

@@ -25,11 +25,11 @@ def unopened_references(trace: Trace) -> Iterator[Trigger]:
     neither this nor another file that it refers to was ever opened, and the reply has no reservation."""
     for _, reply in trace.replied:
         before = [step for step in trace.steps if step.step_id < reply.step_id]
+        if any(step.event_type in trace.rules.events.checks and trace.executed(step) for step in before):
+            return  # a program may have opened it
         asked = [named_in(step) for step in before if step.action_kind == "tool_call"]
         if any(WILD.search(words) or RECURSIVE.search(words) for words in asked):
             return
-        if any(step.event_type in trace.rules.events.checks and trace.executed(step) for step in before):
-            return  # a program may have opened it
         touched = {last_part(path) for words in asked for path in paths(words)}
         for step in before:
             referred = referred_files(trace, step)

@@ -191,7 +191,8 @@ def unsourced_values(
             added += 1
         is_reply = step.action_kind == "reply"
         commitment = (step.action_text or "") if is_reply else written(step)
-        new_values = [text for text in committed(commitment) if text not in named and not sources.contains(text)]
+        values = committed(commitment) if commitment else []
+        new_values = [text for text in values if text not in named and not sources.contains(text)]
         shown: Shown | None = None
         named.update(new_values)
         if step.action_kind == "tool_call":
