@@ -170,7 +170,7 @@ def test_what_the_agent_wrote_is_no_source() -> None:
         "reflection_text": "Parcel for Corvus Optics: 2748 grams",
     }
     evidence_row = evidence(writes, echo, user="Put a label into the outbox.")
-    (value,) = unsourced_values(Trace(evidence_row, RULES))
+    (value,) = unsourced_values(Trace(evidence_row, RULES), lambda _: True)
     assert value.text == "2748" and value.later is None
 
 

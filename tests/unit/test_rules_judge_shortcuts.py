@@ -5,7 +5,6 @@ import random
 import re
 import time
 from itertools import product
-from unittest.mock import patch
 
 import pytest
 from hypothesis import given
@@ -13,7 +12,7 @@ from hypothesis import strategies as st
 from rules_judge_builders import RULES, call, evidence, find, reply
 from rules_judge_flow_cases import read, write
 
-from openclawbench.fulltax.rules_judge.flow import calls, files, provenance, values
+from openclawbench.fulltax.rules_judge.flow import calls, files, values
 from openclawbench.fulltax.rules_judge.flow.derivation import follows
 from openclawbench.fulltax.rules_judge.flow.provenance import Sources, own_paths, unsourced_values
 from openclawbench.fulltax.rules_judge.hits import stands_in
@@ -161,19 +160,10 @@ def unsourced_plainly(given_session: Evidence) -> list[tuple[int, str, int | Non
     return result
 
 
-class NothingShown:
-    """Stands for a text that reckons nothing itself."""
-
-    figures: frozenset[str] = frozenset()
-
-    def __init__(self, *_: object) -> None: ...
-
-
 @given(STEPS)
 def test_sources_that_are_read_late_say_what_sources_that_are_read_at_once_say(parts: list[tuple[str, str]]) -> None:
     new_evidence = session(parts)
-    with patch.object(provenance, "Shown", NothingShown):  # what a text reckons itself is left out here
-        values_found = list(unsourced_values(Trace(new_evidence, RULES)))
+    values_found = list(unsourced_values(Trace(new_evidence, RULES), lambda _: True))
     assert [
         (value.step.step_id, value.text, value.later and value.later.step_id) for value in values_found
     ] == unsourced_plainly(new_evidence)
@@ -187,30 +177,6 @@ def test_sources_read_no_further_than_a_known_number() -> None:
     assert not sources.makes("AB-1204") and not sources.makes("998.257")
 
 
-SHOWN = {
-    "a product and a sum": ("The hotel costs 447 EUR (3 × 145 plus 12 of tax).", {"447"}),
-    "a result that is used again": (
-        "3 × 145 = 435 for the nights, with the boat 435 + 62 = 497. That is 546.70 at 1.10.",
-        {"497", "546.70"},
-    ),
-    "a sum of results": ("Train 145 × 5 = 725, boat 62 × 7 = 434. Altogether 1,159.", {"1,159"}),
-    "a rounded product": ("Of 2,140 about 813 (38 %) agree.", set()),  # nothing of it is known
-    "no reckoning": ("It costs 447 EUR for 145 guests.", set()),
-}
-
-
-@pytest.mark.parametrize("case", SHOWN)
-def test_figures_that_follow_from_the_numbers_beside_them(case: str) -> None:
-    text, expected = SHOWN[case]
-    sources = Sources(new=["3 nights at 145, tax 12, boat 62, rate 1.10"])
-    assert not sources.contains("4711") and not sources.makes("99991")
-    assert {
-        figure
-        for figure in values.figure_texts(text)
-        if figure in provenance.Shown(text, sources, values.figure_texts(text)).figures
-    } == expected
-
-
 def test_a_growth_is_a_share_less_one_hundred() -> None:
     sources = Sources(new=["year,members\n2023,1180\n2024,1262\n2025,1401\n2026,1387"])
     assert not sources.contains("4711")
@@ -221,13 +187,6 @@ def test_a_growth_is_a_share_less_one_hundred() -> None:
 def test_cells_of_a_table_are_numbers_of_their_own() -> None:
     assert values.all_numbers("2024,1262") == {2024.0, 1262.0}
     assert values.figure_texts("north,1262\n7001,28013\n18,450\n12,5") == ["7001", "28013", "18,450", "12,5"]
-
-
-def test_a_report_of_many_values_cites_the_first_of_them() -> None:
-    figures = ", ".join(str(7391 + 131 * number) for number in range(40))
-    given_session = evidence(read("list.txt", "Nothing to see"), reply(f"The counts are {figures}."), user="Report.")
-    (trigger,) = (trigger for trigger in find(given_session) if trigger.mechanism == "value_of_no_source")
-    assert [quote.quote for quote in trigger.evidence] == ["7391", "7522", "7653"]
 
 
 # ------------------------------------------------------------------------------------------------------ long texts

@@ -18,8 +18,6 @@ LARGEST_TABLE = 400  # numbers that are combined in pairs
 ROUNDED = (1, 0, -1, -2, -3)  # digits to which a number may be rounded
 LONGEST_COLUMN = 200  # numbers of a column that are summed
 SHORTEST_RUN = 3  # numbers of a column that are summed
-MOST_TERMS = 12  # numbers of a sentence that are combined
-FEW_TERMS = 5  # numbers of a sentence that are combined in two steps: of more, too much follows by chance
 ABSOLUTE, RELATIVE = 0.006, 5e-5  # two numbers are equal but for rounding to two places or four digits
 
 
@@ -81,37 +79,6 @@ def shares(number: float, decimals: int) -> list[tuple[float, float]]:
     """The bounds between which a share or a growth in per cent rounds to a number: a growth is a share less 100."""
     half = 0.5 * 10**-decimals
     return [(share - half, share + half) for share in (number, 100 + number, 100 - number) if share - half > 0]
-
-
-def reckoned(number: float, terms: Sequence[float], results: Sequence[float]) -> bool:
-    """True if a number follows in one step or two from the few numbers that stand beside it, or is what results add
-    up to."""
-    low, high = around(number)
-    if len(results) > 1 and within(totals_of_two(results), low, high):
-        return True
-    if not terms:
-        return False
-    own = np.array(terms[-MOST_TERMS:], dtype=np.float64)
-    once = combined(own, own)
-    if within(once, low, high) or within(once.round(), number, number):
-        return True
-    return own.size <= FEW_TERMS and within(combined(once, own), low, high)
-
-
-def combined(first: Numbers, second: Numbers) -> Numbers:
-    """Sums, differences, products and quotients of each number with each other one, and shares of them in per cent."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        tables = [operation.outer(first, second).ravel() for operation in (np.add, np.subtract, np.multiply, np.divide)]
-        inverse = np.divide.outer(second, first).ravel()
-    every: Numbers = np.abs(np.concatenate([*tables, inverse, tables[2] / 100]))
-    return every
-
-
-def totals_of_two(numbers: Sequence[float]) -> Numbers:
-    """Sums of runs of two numbers and more."""
-    ends = np.array([0.0, *numbers], dtype=np.float64).cumsum()
-    runs: Numbers = np.subtract.outer(ends, ends)[np.tri(ends.size, k=-2, dtype=np.bool_)]
-    return runs
 
 
 def around(number: float) -> tuple[float, float]:

@@ -3,7 +3,6 @@
 A source is a user turn or the output of a tool. What the agent wrote is no source, and reading it back makes it none.
 """
 
-import re
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -13,11 +12,9 @@ from typing import TYPE_CHECKING
 
 from openclawbench.fulltax.rules_judge.flow.calls import arguments, named_in, paths, written
 from openclawbench.fulltax.rules_judge.flow.values import (
-    ANY_NUMBER,
     all_numbers,
     all_readings,
     codes,
-    commits,
     decimals_of,
     figure_texts,
     readings,
@@ -27,13 +24,6 @@ from openclawbench.records.packet import EvidenceStep
 
 if TYPE_CHECKING:
     from openclawbench.fulltax.rules_judge.flow.derivation import Derivation, Numbers
-
-SENTENCE = re.compile(r"(?<=[.!?])\s|[。！？\n]")
-EQUALS = re.compile(r"=\s*[^\w\s]?\s*\Z")
-LEAST_SHOWN = 3  # numbers of a sentence that can show a reckoning: two and what follows
-MOST_NUMBERS = 40  # of a sentence that are looked at
-MOST_RESULTS = 8  # of sentences before that are looked at
-SMALL = 12  # counts that need no source: of people, months, legs
 
 
 @dataclass
@@ -88,17 +78,6 @@ class Sources:
             self.derivation = None
         return True
 
-    def holds(self, figure: str) -> bool:
-        """True if a figure is known, is a small number, or follows from what is known."""
-        return self.knows(figure) or self.derives(readings(figure), decimals_of(figure))
-
-    def knows(self, figure: str) -> bool:
-        """True if a figure is known, or is a small number."""
-        numbers = readings(figure)
-        return not self.numbers.isdisjoint(numbers) or any(
-            number.is_integer() and number <= SMALL for number in numbers
-        )
-
     def derives(self, numbers: Iterable[float], decimals: int = 0) -> bool:
         """True if one of the numbers is made of known ones. `decimals`: the digits behind its point."""
         if self.derivation is None:
@@ -130,41 +109,6 @@ class Sources:
             self.lasts.setdefault(folder, []).append(column[-1])
 
 
-class Shown:
-    """The arithmetic that a text shows: figures that follow from the numbers beside them."""
-
-    def __init__(self, text: str, sources: Sources, wanted: list[str]) -> None:
-        self.sources = sources
-        self.figures: set[str] = set()
-        self.results: list[float] = []  # figures, and what stands behind "=", of the sentences so far
-        for sentence in SENTENCE.split(text):
-            numbers = [(match[0], match.start()) for match in ANY_NUMBER.finditer(sentence)][:MOST_NUMBERS]
-            if any(figure in wanted for figure, _ in numbers):
-                self.reckon(sentence, numbers)
-            else:
-                known = [figure for figure, _ in numbers if commits(figure) and sources.knows(figure)]
-                self.results += (max(readings(figure)) for figure in known)
-
-    def reckon(self, sentence: str, numbers: list[tuple[str, int]]) -> None:
-        """Find what follows from the other numbers of a sentence, or from the results before it."""
-        if len(numbers) < LEAST_SHOWN and len(self.results) < LEAST_SHOWN - 1:
-            return
-        from openclawbench.fulltax.rules_judge.flow.derivation import reckoned  # loads numpy
-
-        held = {figure for figure, _ in numbers if readings(figure) and self.sources.holds(figure)}
-        terms = [max(readings(figure)) for figure, _ in numbers if figure in held]
-        for figure, start in numbers:
-            results = self.results[-MOST_RESULTS:]
-            if figure not in held:
-                following = (number for number in readings(figure) if reckoned(number, [*terms, *results], results))
-                if (number := next(following, None)) is None:
-                    continue
-                self.figures.add(figure)
-                terms.append(number)
-            if commits(figure) or EQUALS.search(sentence[:start]):
-                self.results.append(max(readings(figure)))
-
-
 @dataclass(frozen=True)
 class Unsourced:
     """A figure or code that a step commits to and that no source holds."""
@@ -174,42 +118,36 @@ class Unsourced:
     later: EvidenceStep | None  # the step whose output holds it afterwards, of what a call wrote
 
 
-def unsourced_values(
-    trace: Trace, is_open: Callable[[EvidenceStep, int], bool] = lambda step, count: True
-) -> Iterator[Unsourced]:
+def unsourced_values(trace: Trace, is_open: Callable[[EvidenceStep], bool]) -> Iterator[Unsourced]:
     """Every first commitment, in a reply or in what a call writes, to a value that no source holds by then.
 
-    A value matters if a call writes it and a later output confirms it, or if `is_open` says so of its step and the
-    number of its new values. Other values are skipped, because looking for their sources takes long.
+    A value matters if a call writes it and a later output confirms it, or if `is_open` says so of its step. Other
+    values are skipped, because looking for their sources takes long.
     """
     sources, added = Sources(), 0
     turns = sorted(trace.evidence.user_turns, key=lambda turn: turn.user_turn)
     named: set[str] = set()
+    passed: list[str] = []  # commitments whose values are to be named yet
     for place, step in enumerate(trace.steps):
         while added < len(turns) and (step.user_turn is None or turns[added].user_turn <= step.user_turn):
             sources.new.append(turns[added].text)
             added += 1
         is_reply = step.action_kind == "reply"
         commitment = (step.action_text or "") if is_reply else written(step)
-        values = committed(commitment) if commitment else []
-        new_values = [text for text in values if text not in named and not sources.contains(text)]
-        shown: Shown | None = None
-        named.update(new_values)
-        if step.action_kind == "tool_call":
+        new_values: list[str] = []
+        if commitment and (not is_reply or is_open(step)):
+            named.update(text for earlier in passed for text in committed(earlier))
+            passed.clear()
+            new_values = [text for text in committed(commitment) if text not in named and not sources.contains(text)]
+        passed.append(commitment)
+        if not is_reply:
             sources.new.append(step)
-        if not new_values:
-            continue
         confirming = [] if is_reply else confirming_calls(trace.steps[place + 1 :], step, new_values)
         for text in new_values:
             later = next((other for other in confirming if confirms(other, text)), None)
-            matters = later is not None or is_open(step, len(new_values))
-            if not matters or sources.makes(text):
-                continue
-            if later is None:
-                shown = shown or Shown(commitment, sources, new_values)
-                if text in shown.figures:
-                    continue
-            yield Unsourced(step, text, later)
+            matters = later is not None or is_open(step)
+            if matters and not sources.makes(text):
+                yield Unsourced(step, text, later)
 
 
 def committed(text: str) -> list[str]:

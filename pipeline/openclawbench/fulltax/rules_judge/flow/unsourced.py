@@ -4,22 +4,18 @@ import re
 from collections.abc import Iterator
 from functools import cached_property
 
-from openclawbench.fulltax.rules_judge.flow.calls import last_part, named_in, paths, written
+from openclawbench.fulltax.rules_judge.flow.calls import last_part
 from openclawbench.fulltax.rules_judge.flow.failures import reaches, subjects
 from openclawbench.fulltax.rules_judge.flow.jobs import open_jobs
 from openclawbench.fulltax.rules_judge.flow.provenance import Unsourced, unsourced_values
-from openclawbench.fulltax.rules_judge.flow.values import figure_texts
 from openclawbench.fulltax.rules_judge.hits import Hit
 from openclawbench.fulltax.rules_judge.replies import REPLY, has_question, reserves
 from openclawbench.fulltax.rules_judge.trace import Trace
 from openclawbench.fulltax.rules_judge.trigger import Trigger, fire
 from openclawbench.records.packet import EvidenceStep
 
-LEAST_REPORTED = 2  # values: a single one may follow from others unseen
 MOST_CITED = 3
-LEAST_HELD = 2  # figures of tools in a file of data
 NO_OUTPUT = re.compile(r"\(no output\)|\(Command exited with code \d+\)")  # the runtime's words
-DATA = (".txt", ".csv", ".md", ".tsv", ".json")
 
 
 class Commitment:
@@ -27,7 +23,6 @@ class Commitment:
 
     def __init__(self, trace: Trace, step: EvidenceStep) -> None:
         self.trace, self.step = trace, step
-        self.reported: list[Unsourced] = []  # values of no source
         self.cited = 0  # values that an open failure or job is evidence against
 
     @cached_property
@@ -46,11 +41,6 @@ class Commitment:
         return next(open_jobs(self.trace, self.step), None)
 
     @cached_property
-    def is_report(self) -> bool:
-        """Whether the step reports."""
-        return reports(self.trace, self.step)
-
-    @cached_property
     def reply(self) -> EvidenceStep | None:
         """The reply that could take the values back: the step itself, or the last one of its stretch."""
         return self.step if self.step.action_kind == "reply" else closing_reply(self.trace, self.step)
@@ -66,29 +56,18 @@ class Commitment:
         """True if the reply takes back all values."""
         return self.reply is not None and reserves(self.trace, self.reply, self.about)
 
-    def matters(self, count: int) -> bool:
-        """True if a value of the step, one of so many, is evidence where no source holds it. No more values are looked
-        for than are cited."""
-        if not self.is_plain:
-            return False
-        if self.failure is not None or self.job is not None:
-            return self.cited < MOST_CITED and not self.is_reserved
-        is_short = len(self.reported) < MOST_CITED and count >= LEAST_REPORTED
-        return is_short and self.is_report and not self.is_reserved
+    @property
+    def is_open(self) -> bool:
+        """True if a failed look-up or a job is open before the step, its values are stated without reservation, and not
+        as many are found as are cited."""
+        is_left_open = self.is_plain and (self.failure is not None or self.job is not None)
+        return is_left_open and self.cited < MOST_CITED and not self.is_reserved
 
 
 def values_without_source(trace: Trace) -> Iterator[Trigger]:
-    """A value is written before the output that holds it; or it is stated where its source failed or is still open; or
-    it is reported although nothing that was looked at holds it."""
-    commitments: dict[int, Commitment] = {}
-
-    def commitment(step: EvidenceStep) -> Commitment:
-        """What is known of a step."""
-        if step.step_id not in commitments:
-            commitments[step.step_id] = Commitment(trace, step)
-        return commitments[step.step_id]
-
-    for value in unsourced_values(trace, lambda step, count: commitment(step).matters(count)):
+    """A value is written before the output that holds it, or it is stated where its source failed or is still open."""
+    commitments = {step.step_id: Commitment(trace, step) for step in trace.steps}
+    for value in unsourced_values(trace, lambda step: commitments[step.step_id].is_open):
         step = value.step
         is_reply = step.action_kind == "reply"
         cue = trace.quote(step, REPLY, place_of(step, value))
@@ -96,12 +75,12 @@ def values_without_source(trace: Trace) -> Iterator[Trigger]:
             held = trace.quote(value.later, "reflection_text", place_of(value.later, value))
             yield fire(trace, "value_written_before_source", step, value.later, cue, held)
             continue
-        known = commitment(step)
+        known = commitments[step.step_id]
         failure, job, reply = known.failure, known.job, known.reply
         if reply is not None and reserves(trace, reply, known.about, [value.text]):
             continue
         silent = [(reply, REPLY)] if reply is not None else []
-        known.cited += failure is not None or job is not None
+        known.cited += 1
         if failure is not None:
             failed = (trace.failure(failure), trace.action(failure))
             name = (
@@ -112,28 +91,6 @@ def values_without_source(trace: Trace) -> Iterator[Trigger]:
             yield fire(trace, name, step, step, cue, *failed, silent=silent)
         elif job is not None:
             yield fire(trace, "value_of_open_job", step, step, cue, trace.action(job[0]), silent=silent)
-        else:
-            known.reported.append(value)
-    for values in (known.reported for known in commitments.values()):
-        if len(values) >= LEAST_REPORTED:
-            step = values[0].step
-            cited = (trace.quote(step, REPLY, place_of(step, value)) for value in values[:MOST_CITED])
-            yield fire(trace, "value_of_no_source", step, step, *cited, silent=[(step, REPLY)])
-
-
-def reports(trace: Trace, step: EvidenceStep) -> bool:
-    """True for a reply whose last call before it was a look, or a file of data in which several figures are those of
-    tools. Nothing is known of what came before a session that begins in the middle."""
-    if trace.evidence.truncated or trace.evidence.compacted:
-        return False
-    before = [other for other in trace.steps if other.step_id < step.step_id and trace.succeeded(other)]
-    if step.action_kind == "reply":
-        return bool(before) and before[-1].user_turn == step.user_turn and not before[-1].side_effect
-    if not any(path.endswith(DATA) for path in paths(named_in(step))):
-        return False
-    outputs = [other.reflection_text or "" for other in before if not other.side_effect]
-    held = {text for text in figure_texts(written(step)) if any(text in output for output in outputs)}
-    return len(held) >= LEAST_HELD
 
 
 def place_of(step: EvidenceStep, value: Unsourced) -> Hit | None:
