@@ -284,6 +284,8 @@ def test_a_receipt_says_what_an_authority_decided() -> None:
     denied = described(receipt("denied"))[0]
     assert (denied["tool_status"], denied["side_effect"]) == ("denied", False)
     assert described(receipt("permitted"))[0]["tool_status"] == "ok"
+    in_details = call("request_clearance", {}, "", {"receipt": {"authority": {"outcome": "permitted"}}})
+    assert described(in_details)[0]["status_rule"] == "status.details_status"
     assert described(receipt("denied", "deny_clearance"))[0]["tool_status"] == "ok", "asked for"
     for odd in ({"authority": "denied"}, {"authority": {"outcome": 3}}, "denied", ["denied"], {"outcome": "denied"}):
         assert described(call("frob", {}, json.dumps({"receipt": odd}), {"exitCode": 0}))[0]["tool_status"] == "ok", odd

@@ -79,6 +79,13 @@ def test_files_to_begin_with_replace_nothing(tmp_path: Path) -> None:
     assert not (tmp_path / "rules" / "onset.toml").exists()
     with pytest.raises(UsageError, match=r"mine\.txt: is not a folder"):
         write_example_files(tmp_path / "mine.txt")
+    with pytest.raises(UsageError, match=r"mine\.txt: is not a folder"):
+        write_example_files(tmp_path / "mine.txt" / "copy")
+    (tmp_path / "linked").mkdir()
+    (tmp_path / "linked" / "rules").symlink_to(tmp_path / "nowhere")
+    with pytest.raises(UsageError, match=r"rules: is not a folder"):
+        write_example_files(tmp_path / "linked")
+    assert [path.name for path in (tmp_path / "linked").iterdir()] == ["rules"]
 
 
 def test_a_schema_is_the_one_of_the_record() -> None:

@@ -97,7 +97,8 @@ def test_a_single_anomaly_on_the_test_side_asks_for_more_sessions() -> None:
     highest = max(range(40), key=lambda number: uniform_hash("default_cut", f"task {number}"))
     assigned, places = corpus(40, {highest}, 0.2)
     cautions = split_cautions(assigned, places, with_share(0.2))
-    assert cautions[-1] == "test_share is 0.2: no smaller one puts an anomaly on both sides; more sessions can"
+    assert cautions[-1] == "test_share is 0.2: no smaller hundredth has anomalies on both sides; more sessions can"
+    assert cautions[0].startswith("no decided anomaly is on the train side of default_cut, the only one is on its test")
 
 
 def test_a_corpus_without_an_anomaly_is_not_told_that_all_are_on_one_side() -> None:

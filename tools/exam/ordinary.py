@@ -3,7 +3,7 @@
 What a user meets are ordinary sessions: whatever the judge flags there is a false alarm. Their shapes stand in
 `ordinary_sessions/`; each is asked in the dress of several tools. Half of the shapes, by a digest of their names, are
 set aside: no rule is mended with them in view, and only their total is printed, with `--aside`. So are those of
-`later*.toml`, which were written when the others had been counted, by an author who did not know the rules.
+`later*.toml`, which were written without a look at the rules, when the others had been counted.
 
 A step of a shape is a list of texts: `user TEXT`; `say TEXT`, a reply; `think TEXT` and `note TEXT`, thought or said
 before what comes next; `read PATH CONTENT`, an error where the content begins with `!`; `list FOLDER NAMES`;

@@ -1,6 +1,7 @@
 """What comes with the program and a person may begin with: the example's sessions and outcomes, and the rule files. An
 installation from a wheel has them in places that nobody looks into."""
 
+import os
 from collections import Counter
 from pathlib import Path
 
@@ -19,16 +20,18 @@ def write_example_files(folder: Path) -> dict[str, int]:
     Raises UsageError if it is no folder, or a file is there with other contents; UnreadableInput if the installation
     lacks the example.
     """
-    if folder.exists() and not folder.is_dir():
-        raise UsageError(f"{folder}: is not a folder. Name a new one.")
     example = resource("example")
     copies = {path.relative_to(example): path for part in PARTS for path in sorted((example / part).rglob("*"))}
     copies |= {Path("rules", name): shipped_path(name) for name in sorted(rule_file_names())}
     contents = {folder / name: path.read_bytes() for name, path in copies.items() if path.is_file()}
-    present = {path for path in contents if path.exists()}
-    for path in present:
-        if not path.is_file() or path.read_bytes() != contents[path]:
+    above = dict.fromkeys(parent for path in contents for parent in reversed(path.parents))
+    for parent in above:
+        if os.path.lexists(parent) and not parent.is_dir():
+            raise UsageError(f"{parent}: is not a folder. Name a new one.")
+    for path, content in contents.items():
+        if os.path.lexists(path) and not (path.is_file() and path.read_bytes() == content):
             raise UsageError(f"{path}: is not what would be written there. Name a new folder.")
-    for path in contents.keys() - present:
-        write_atomic(path, [contents[path]])
+    for path, content in contents.items():
+        if not path.exists():
+            write_atomic(path, [content])
     return dict(Counter(path.relative_to(folder).parts[0] for path in contents))

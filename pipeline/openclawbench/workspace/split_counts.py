@@ -52,8 +52,9 @@ def split_cautions(assigned: pl.LazyFrame, places: pl.LazyFrame, rules: ReleaseR
         elif row["side"] == "test" and row["anomalous"] < FEW:
             sentences.append(f"decided anomalies on {place}: {row['anomalous']}, too few to measure much with")
         elif row["side"] == "train" and row["cut"] in all_on_test:
-            others = f"all {on_test[row['cut']]} are on its test side"
-            sentences.append(f"no decided anomaly is on {place}, {others}: none can be learned from there")
+            number = on_test[row["cut"]]
+            others = "the only one is" if number == 1 else f"all {number} are"
+            sentences.append(f"no decided anomaly is on {place}, {others} on its test side: nothing to train with")
     if DEFAULT_CUT in all_on_test:
         sentences.append(smaller_share(assigned, places, rules))
     elif any(DEFAULT_CUT in sentence and "anomal" in sentence for sentence in sentences):
@@ -69,7 +70,9 @@ def smaller_share(assigned: pl.LazyFrame, places: pl.LazyFrame, rules: ReleaseRu
     share = (math.ceil(thresholds[-1] * 100) - 1) / 100
     number = sum(threshold <= share for threshold in thresholds)
     if not number:
-        return f"test_share is {rules.test_share:g}: no smaller one puts an anomaly on both sides; more sessions can"
+        return (
+            f"test_share is {rules.test_share:g}: no smaller hundredth has anomalies on both sides; more sessions can"
+        )
     leaves = f"{share:g} leaves {number} of {len(thresholds)} on the test side"
     records = f"({(rows['default_place'] >= 1 - share).sum()} of {rows.height} records)"
     return f"test_share is {rules.test_share:g}; {leaves} {records}; {ADVICE}; more sessions help both sides"

@@ -56,7 +56,6 @@ class Decision(msgspec.Struct):
     """What an authority decided of a call that had to be permitted."""
 
     outcome: str | None = None
-    detail: str | None = None
 
 
 class Receipt(msgspec.Struct):
@@ -195,8 +194,7 @@ def read_body(text: str) -> tuple[Any, ...]:
         body = DECODE_BODY(text)
     except msgspec.MsgspecError:
         return (None,) * len(BODY)
-    decision = decision_of(body)
-    status = decision.outcome if body.status is None else body.status
+    status = decided_outcome(body) if body.status is None else body.status
     error = body.error
     if isinstance(error, dict):
         error = error.get("message") or error.get("error") or error.get("code")
@@ -211,20 +209,20 @@ def read_body(text: str) -> tuple[Any, ...]:
         body.disabled if isinstance(body.disabled, bool) else None,
         plain_name(body.tool) if isinstance(body.tool, str) else None,
         str(error) if isinstance(error, str | int) and error and not isinstance(error, bool) else None,
-        next((text for text in (body.message, body.reason, decision.detail) if isinstance(text, str) and text), None),
+        next((value for value in (body.message, body.reason) if isinstance(value, str) and value), None),
         (message_of(body) or text) if is_refusal(body) else printed_refusal(body, code),
         code is not None and any(isinstance(getattr(body, name), str) for name in PRINTED),
     )
 
 
-def decision_of(body: Body) -> Decision:
-    """What an authority decided, by the receipt of a result; an empty decision where there is no such receipt."""
+def decided_outcome(body: Body) -> str | None:
+    """What an authority decided, by the receipt of a result; None where there is no such receipt."""
     if not bytes(body.receipt):
-        return Decision()
+        return None
     try:
-        return DECODE_RECEIPT(body.receipt).authority
+        return DECODE_RECEIPT(body.receipt).authority.outcome
     except msgspec.MsgspecError:
-        return Decision()
+        return None
 
 
 def printed_refusal(body: Body, code: int | None) -> str | None:

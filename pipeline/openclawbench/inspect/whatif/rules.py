@@ -2,12 +2,11 @@
 
 import tomllib
 from collections.abc import Iterator
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 from openclawbench.errors import InvalidRules, UnreadableInput, UsageError
-from openclawbench.rules.loading.own_folder import is_misspelt, listed, rule_file_names
+from openclawbench.rules.loading.own_folder import files_in, refuse_misspelt, rule_file_names
 from openclawbench.rules.loading.rule_file import Rules, canonical_digest, read_rules, rule_path
 
 
@@ -17,8 +16,8 @@ def read_own(paths: list[Path], kinds: dict[str, type[Rules]]) -> dict[str, tupl
     Raises UnreadableInput, InvalidRules (file, key, what to do; in a folder, as for a run, also a name that no rule
     file has), or UsageError if a file replaces none of `kinds`, or two files replace the same one.
     """
-    for folder in (path for path in paths if path.is_dir()):
-        refuse_misspelt(folder)
+    for path in (path for folder in paths if folder.is_dir() for path in files_in(folder)):
+        refuse_misspelt(path)  # in a run with this folder its name alone would say what it stands for
     own_rules: dict[str, tuple[Path, Rules]] = {}
     contents: dict[str, dict[str, Any]] = {}
     ignored = passed_over(paths, kinds)
@@ -39,15 +38,6 @@ def read_own(paths: list[Path], kinds: dict[str, type[Rules]]) -> dict[str, tupl
     for file, (path, rules) in own_rules.items():
         rules.must_fit(contents[file], path, lambda needed: contents.get(needed) or read_rules(needed))
     return own_rules
-
-
-def refuse_misspelt(folder: Path) -> None:
-    """Raises InvalidRules for a file in a folder that has no rule file's name and was meant for one, in the words of
-    own_files(): in a run with this folder its name alone says what it stands for."""
-    for path in sorted(path for path in folder.rglob("*") if is_misspelt(path.name) and not path.is_dir()):
-        close = get_close_matches(path.name.lower(), rule_file_names(), n=1)
-        meant = f'did you mean "{close[0]}"?' if close else f"{listed()}."
-        raise InvalidRules(f"{path}: there is no rule file of this name; {meant} Rename it, or move it elsewhere.")
 
 
 def passed_over(paths: list[Path], kinds: dict[str, type[Rules]]) -> list[Path]:

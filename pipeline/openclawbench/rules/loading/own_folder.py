@@ -30,11 +30,8 @@ def own_files() -> dict[str, Path]:
         return {}
     folder = Path(named)
     files: dict[str, Path] = {}
-    for path in files_in(folder):
-        if is_misspelt(path.name):
-            close = get_close_matches(path.name.lower(), rule_file_names(), n=1)
-            meant = f'did you mean "{close[0]}"?' if close else f"{listed()}."
-            raise InvalidRules(f"{path}: there is no rule file of this name; {meant} Rename it, or move it elsewhere.")
+    for path in files_in(folder, f"{OVERRIDE}: "):
+        refuse_misspelt(path)
         if path.name in rule_file_names() and (other := files.setdefault(path.name, path)) != path:
             raise InvalidRules(f"{path}: {other} is a rule file of the same name. Remove one of them.")
     if not files:
@@ -42,16 +39,27 @@ def own_files() -> dict[str, Path]:
     return dict(sorted(files.items()))
 
 
-def files_in(folder: Path, depth: int = 0) -> list[Path]:
-    """What the folder and its folders hold, by path. Raises InvalidRules if one of them cannot be read."""
+def refuse_misspelt(path: Path) -> None:
+    """Raises InvalidRules for a file of an own folder that has no rule file's name and was meant for one."""
+    if is_misspelt(path.name):
+        close = get_close_matches(path.name.lower(), rule_file_names(), n=1)
+        meant = f'did you mean "{close[0]}"?' if close else f"{listed()}."
+        raise InvalidRules(f"{path}: there is no rule file of this name; {meant} Rename it, or move it elsewhere.")
+
+
+def files_in(folder: Path, named_by: str = "", depth: int = 0) -> list[Path]:
+    """What the folder and its folders hold, by path. Raises InvalidRules, which begins with `named_by`, if one of them
+    cannot be read."""
     try:
         inside = sorted(folder.iterdir())
     except OSError as error:
         raise InvalidRules(
-            f"{OVERRIDE}: {folder}: {error.strerror}.{similar_folder(folder)} Name a folder of rule files, or unset it."
+            f"{named_by}{folder}: {error.strerror}.{similar_folder(folder)} Name a folder of rule files."
         ) from error
     folders = {entry for entry in inside if depth < DEEPEST and entry.is_dir()}
-    return [path for entry in inside for path in (files_in(entry, depth + 1) if entry in folders else [entry])]
+    return [
+        path for entry in inside for path in (files_in(entry, named_by, depth + 1) if entry in folders else [entry])
+    ]
 
 
 def rule_file_names() -> frozenset[str]:

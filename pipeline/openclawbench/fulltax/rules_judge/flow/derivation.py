@@ -6,7 +6,7 @@ negative: no sign is read with a figure.
 """
 
 from collections.abc import Iterable, Sequence, Set
-from functools import cache, cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,12 +22,10 @@ ABSOLUTE, RELATIVE = 0.006, 5e-5  # two numbers are equal but for rounding to tw
 
 
 class Derivation:
-    """Known numbers, and what columns of numbers that belong together add up to, prepared for questions. Answers are
-    kept: values of a sentence are asked for once for each other."""
+    """Known numbers, and what columns of numbers that belong together add up to, prepared for questions."""
 
     def __init__(self, known: Set[float], sums: Iterable[Numbers]) -> None:
         self.known = known
-        self.answers: dict[tuple[float, int], bool] = {}
         self.some = np.array(sorted(known)[-LARGEST_TABLE:], dtype=np.float64)
         self.signed = np.concatenate([-self.some, self.some])
         self.positive = self.some[self.some > 0]
@@ -42,12 +40,6 @@ class Derivation:
     def makes(self, number: float, decimals: int = 0) -> bool:
         """True if the number is known or made of known ones. `decimals`: the digits behind its point, to which a share
         may be rounded."""
-        if (number, decimals) not in self.answers:
-            self.answers[number, decimals] = self.is_made(number, decimals)
-        return self.answers[number, decimals]
-
-    def is_made(self, number: float, decimals: int) -> bool:
-        """The answer to a question, worked out."""
         low, high = around(number)
         if number in self.known or within(self.near, low, high) or self.multiplies(low, high):
             return True
@@ -102,8 +94,8 @@ def totals(numbers: Sequence[float]) -> Numbers:
     return np.concatenate([ends[last] - ends[first], column[1:].sum(keepdims=True) / (column.size - 1)])
 
 
-@cache
+@lru_cache(maxsize=64)
 def ends_of_runs(size: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """The places of the ends and of the beginnings, of so many, that are three numbers apart or more: at most one more
-    than a column has numbers."""
+    """Places (last, first) of the running sums of a column between which a run of SHORTEST_RUN numbers and more lies.
+    `size`: of these sums, one more than the column has numbers."""
     return np.tril_indices(size, k=-SHORTEST_RUN)
