@@ -73,6 +73,15 @@ def test_enough_anomalies_on_every_side_are_no_news() -> None:
     assert split_cautions(assigned, places, with_share(0.2)) == []
 
 
+def test_no_share_is_advised_that_leaves_no_anomaly_to_train_with() -> None:
+    places = {number: uniform_hash("default_cut", f"task {number}") for number in range(60)}
+    nearest = max((number for number in places if places[number] < 0.9), key=places.__getitem__)
+    cautions = split_cautions(*corpus(60, {nearest}, 0.1), with_share(0.1))
+    assert cautions[-1] == (
+        "the default cut has 1 decided anomaly in all: no test_share up to 0.5 helps, more sessions can"
+    )
+
+
 def test_where_no_share_helps_that_is_said() -> None:
     lowest = min(range(40), key=lambda number: uniform_hash("default_cut", f"task {number}"))
     assigned, places = corpus(40, {lowest}, 0.1)

@@ -93,13 +93,15 @@ def larger_shares(assigned: pl.LazyFrame, places: pl.LazyFrame, rules: ReleaseRu
     for wanted in ENOUGH:
         if wanted <= len(thresholds):
             share = math.floor(thresholds[wanted - 1] * 100 + 1) / 100
-            if rules.test_share < share <= 0.5:
-                candidates[share] = sum(threshold <= share for threshold in thresholds)
+            number = sum(threshold <= share for threshold in thresholds)
+            if rules.test_share < share <= 0.5 and number < len(thresholds):  # some are left to train with
+                candidates[share] = number
     shares = [
         f"{share:g} puts {number} of {len(thresholds)} there ({(rows['default_place'] >= 1 - share).sum()} of "
         f"{rows.height} records)"
         for share, number in candidates.items()
     ]
     if not shares:
-        return [f"the default cut has {len(thresholds)} decided anomalies in all: no test_share up to 0.5 helps"]
+        in_all = f"{len(thresholds)} decided {'anomaly' if len(thresholds) == 1 else 'anomalies'} in all"
+        return [f"the default cut has {in_all}: no test_share up to 0.5 helps, more sessions can"]
     return [f"test_share is {rules.test_share:g}; {'; '.join(shares)}; {ADVICE}"]

@@ -47,7 +47,9 @@ class Endpoint:
     def check_key(self) -> None:
         """Raise UsageError if there is no key and the address is not on this machine: before the first request."""
         if self.key is None and not self.is_local:
-            raise UsageError("there is no key for the judge. Set OPENAI_API_KEY.")
+            raise UsageError(
+                "there is no key for the judge. Set OPENAI_API_KEY, or name the judge that needs none: --judge rules."
+            )
 
     @property
     def is_local(self) -> bool:
