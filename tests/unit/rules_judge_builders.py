@@ -1,6 +1,7 @@
 """Short ways to make evidence by hand and to ask the rules judge all its questions."""
 
 import json
+from collections.abc import Iterable
 from typing import Any
 
 import polars as pl
@@ -8,6 +9,7 @@ from pydantic import BaseModel
 
 from openclawbench.construct.describe.language import detect_languages
 from openclawbench.fulltax.rules_judge import RulesJudge
+from openclawbench.fulltax.rules_judge.flow.derivation import Derivation, totals
 from openclawbench.fulltax.rules_judge.trace import Trace
 from openclawbench.fulltax.rules_judge.trigger import Trigger
 from openclawbench.fulltax.rules_judge.triggers import find_triggers
@@ -95,3 +97,9 @@ def ask_all(evidence_row: Evidence, judge: RulesJudge = JUDGE) -> dict[str, dict
         question = Question(stage, evidence_row.model_dump_json(), before, f"stage_{stage}", "v1", "")
         previous[stage] = json.loads(judge.ask(question).text)
     return previous
+
+
+def follows(numbers: Iterable[float], known: set[float], columns: Iterable[list[float]]) -> bool:
+    """True if one of the numbers is known or made of known ones. `columns`: numbers that belong together."""
+    derivation = Derivation(known, [totals(column) for column in columns if column])
+    return any(derivation.makes(number) for number in numbers)

@@ -5,13 +5,13 @@ import time
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rules_judge_builders import RULES, evidence, find, reply
+from rules_judge_builders import RULES, evidence, find, follows, reply
 from rules_judge_dress_cases import DRESSES
 from rules_judge_flow_cases import FLOW, change, lost, read, run, write
 from rules_judge_row_cases import ROWS
 
 from openclawbench.fulltax.rules_judge.flow.calls import scripts
-from openclawbench.fulltax.rules_judge.flow.derivation import FACTORS, ROUNDED, follows
+from openclawbench.fulltax.rules_judge.flow.derivation import FACTORS, ROUNDED
 from openclawbench.fulltax.rules_judge.flow.provenance import unsourced_values
 from openclawbench.fulltax.rules_judge.flow.values import all_numbers, codes, figure_texts, readings
 from openclawbench.fulltax.rules_judge.trace import Trace

@@ -9,11 +9,10 @@ from itertools import product
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rules_judge_builders import RULES, call, evidence, find, reply
+from rules_judge_builders import RULES, call, evidence, find, follows, reply
 from rules_judge_flow_cases import read, write
 
 from openclawbench.fulltax.rules_judge.flow import calls, files, values
-from openclawbench.fulltax.rules_judge.flow.derivation import follows
 from openclawbench.fulltax.rules_judge.flow.provenance import Sources, own_paths, unsourced_values
 from openclawbench.fulltax.rules_judge.hits import stands_in
 from openclawbench.fulltax.rules_judge.replies import (

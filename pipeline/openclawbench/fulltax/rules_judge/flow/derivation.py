@@ -61,12 +61,6 @@ class Derivation:
         return bool((self.positive.searchsorted(lows) < self.positive.searchsorted(highs, side="right")).any())
 
 
-def follows(numbers: Iterable[float], known: set[float], columns: Iterable[list[float]]) -> bool:
-    """True if one of the numbers is known or made of known ones. `columns`: numbers that belong together."""
-    derivation = Derivation(known, [totals(column) for column in columns if column])
-    return any(derivation.makes(number) for number in numbers)
-
-
 def shares(number: float, decimals: int) -> list[tuple[float, float]]:
     """The bounds between which a share or a growth in per cent rounds to a number: a growth is a share less 100."""
     half = 0.5 * 10**-decimals

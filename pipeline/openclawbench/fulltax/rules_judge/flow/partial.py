@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 
 from openclawbench.fulltax.rules_judge.flow.calls import last_part, named_in, paths, scripts, shell_command, written
+from openclawbench.fulltax.rules_judge.flow.provenance import holds
 from openclawbench.fulltax.rules_judge.hits import Hit
 from openclawbench.fulltax.rules_judge.replies import (
     OF_A_SEARCH,
@@ -110,13 +111,13 @@ def failed_parts(trace: Trace) -> Iterator[Trigger]:
 
 def failed_part(step: EvidenceStep) -> tuple[Hit, str, str] | None:
     """The line in which an output says that one of several numbered items failed, its label and its number."""
-    output = (step.reflection_text or "").lower()
-    if not any(map(output.__contains__, FAILED_WORDS)) or not FAILED_LINE.search(step.reflection_text or ""):
+    output = step.reflection_text or ""
+    if not holds(output.lower(), FAILED_WORDS) or not FAILED_LINE.search(output):
         return None
     alike: dict[str, int] = {}
     failed: list[tuple[Hit, str, str]] = []
     start = 0
-    for line in (step.reflection_text or "").splitlines(keepends=True):
+    for line in output.splitlines(keepends=True):
         if named := LABEL.match(line):
             if FAILED_LINE.search(line, named.end()):
                 failed.append((Hit("runtime", start, start + len(line), start), named[1].lower(), named[2]))
@@ -159,7 +160,7 @@ def find_empty_check(trace: Trace, step: EvidenceStep) -> Hit | None:
     lower = output.lower()
     if "0" not in output and "o tests " not in lower:
         return None
-    match = NOTHING_RUN.search(output) if any(map(lower.__contains__, WORDS_OF_NOTHING_RUN)) else None
+    match = NOTHING_RUN.search(output) if holds(lower, WORDS_OF_NOTHING_RUN) else None
     if match and trace.find_raw("test_command", step, "action_text"):
         return Hit("runtime", match.start(), match.end(), match.start())
     if not scripts(shell_command(step)):
