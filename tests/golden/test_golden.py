@@ -74,10 +74,10 @@ def cases() -> list[Path]:
     return sorted(path for path in CASES.iterdir() if path.is_dir())
 
 
-def run(case: Path, folder: Path) -> Outcome:
+def run(case: Path, folder: Path, shards: int = SHARDS) -> Outcome:
     """Raw files of a case to a release in `folder`."""
     data = DataFolder(folder)
-    data.save_layout({"shards": SHARDS})
+    data.save_layout({"shards": shards})
     oracle = case / "oracle"
     chosen = settings(data, raw=str(case / "raw"), oracle=str(oracle) if oracle.is_dir() else None, judge="rules")
     done = update(data, chosen, "release", Progress())
@@ -188,6 +188,12 @@ def test_golden(case: Path, tmp_path: Path) -> None:
     if difference := first_difference(files, outcome.files):
         pytest.fail(f"{case.name}/expected/files.json: {difference}\n{HINT}", pytrace=False)
     check_accounting(outcome)
+
+
+def test_outcomes_alone_in_a_shard_are_no_records(tmp_path: Path) -> None:
+    """An outcome lies in the shard of its task's name, which may hold no session."""
+    as_one, divided = (run(CASES / "oracle-rows", tmp_path / str(shards), shards) for shards in (SHARDS, 16))
+    assert as_one.records == divided.records
 
 
 def check_accounting(outcome: Outcome) -> None:

@@ -112,7 +112,8 @@ def rules_and_tables(run: Run) -> dict[str, Any]:
         "assignments": [*assignments.values()],
         "certificates": data.scan(SplitCertificate, keys[SplitCertificate]),
         "counts": data.scan(SummaryCount, keys[SummaryCount]).collect(),
-        "inputs_of_split": [(path, fingerprints[shard]) for shard, path in basis.items()],
+        # A shard of outcomes alone, whose sessions lie in other shards, has no record and no fingerprints.
+        "inputs_of_split": [(basis[shard], path) for shard, path in fingerprints.items()],
         "references": [references[shard] for shard in assignments] if second else [],
     }
 
