@@ -500,7 +500,7 @@ def test_the_agents_result() -> None:
     assert session.models == ["resolved"]
     assert session.context == {"status": "failed"}
     run = session.run
-    assert (run["input_tokens"], run["output_tokens"], run["total_tokens"]) == (7, 8, None)
+    assert (run["input_tokens"], run["output_tokens"], run["total_tokens"]) == (7, 8, 15)
     assert (run["end"], run["stop_reason"], run["provider_errors"]) == ("error", "token_budget_reached", 0)
 
 

@@ -291,7 +291,7 @@ def test_subagents_are_noted_and_counted() -> None:
 def test_tokens_and_cost() -> None:
     steps = [agent("a", metrics={"prompt_tokens": 10, "completion_tokens": 2, "cost_usd": 0.1}, model_name="other")] * 3
     run = parse_steps(*steps).run
-    assert (run["input_tokens"], run["output_tokens"], run["total_tokens"], run["cost_usd"]) == (30, 6, None, 0.3)
+    assert (run["input_tokens"], run["output_tokens"], run["total_tokens"], run["cost_usd"]) == (30, 6, 36, 0.3)
     stated = parse_steps(*steps, final_metrics={"total_prompt_tokens": 99, "total_cost_usd": 1})
     assert (stated.run["input_tokens"], stated.run["output_tokens"], stated.run["cost_usd"]) == (99, 6, 1.0)
     assert stated.models == ["other"]

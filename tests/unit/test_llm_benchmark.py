@@ -80,7 +80,7 @@ def test_a_completion_is_one_reply() -> None:
     assert session.record_counts == {"step_reply": 1}
     assert session.models == ["ollama_openai/small/llama:3b"]
     assert session.session_id == "ollama_openai__small/llama:3b__none__P3__20260213_235930"
-    known = {"end": "completed", "input_tokens": 30, "output_tokens": 12, "total_tokens": None, "wall_time_s": 1.499}
+    known = {"end": "completed", "input_tokens": 30, "output_tokens": 12, "total_tokens": 42, "wall_time_s": 1.499}
     assert session.run | known == session.run
     assert session.run["started_at"] == "2026-02-02T02:40:00.000Z"
     assert session.context == {"status": "ok", "label": "count_words"}

@@ -7,6 +7,7 @@ import polars as pl
 from openclawbench.inspect.find import has, rows_of
 from openclawbench.records.session import TraceSummaryRow
 from openclawbench.runtime.run import Run
+from openclawbench.sources.io.usd import FIGURES
 
 COUNTS = (
     "user_turns",
@@ -18,9 +19,11 @@ COUNTS = (
     "run_errors",
     "runner_texts",
     "mirrored_replies",
+    "unreported_usage",
+    "unpriced_usage",
     "impossible_usage",
 )
-MEASURES = ("input_tokens", "output_tokens", "total_tokens", "cost_usd", "wall_time_s")  # null if no record has it
+MEASURES = FIGURES  # null if no record has it
 DIGITS = 6  # of sums of USD and seconds; later digits depend on the order of adding
 
 

@@ -79,13 +79,18 @@ class RunSummary(Record):
     silent_replies: int
     runner_texts: int
     mirrored_replies: int
+    unreported_usage: int
+    unpriced_usage: int
     impossible_usage: int
     end: str
     stop_reason: str | None
     first_provider_error: str | None
     first_provider_error_after: int | None
     input_tokens: int | None
+    cached_tokens: int | None
+    cache_write_tokens: int | None
     output_tokens: int | None
+    reasoning_tokens: int | None
     total_tokens: int | None
     cost_usd: float | None
     wall_time_s: float | None
@@ -125,11 +130,16 @@ class TraceSummary(Record):
     silent_replies: int
     runner_texts: int
     mirrored_replies: int
+    unreported_usage: int
+    unpriced_usage: int
     impossible_usage: int
     end: str
     stop_reason: str | None
     input_tokens: int | None
+    cached_tokens: int | None
+    cache_write_tokens: int | None
     output_tokens: int | None
+    reasoning_tokens: int | None
     total_tokens: int | None
     cost_usd: float | None
     wall_time_s: float | None

@@ -11,10 +11,10 @@ from typing import Any
 
 from openclawbench.rules.intake.normalize import NormalizeRules
 from openclawbench.sources.base import MalformedSession, Member, ParsedSession, Source, read_session_lines
-from openclawbench.sources.io.json_values import count_of, number_of, text_of
+from openclawbench.sources.io.json_values import number_of, text_of
 from openclawbench.sources.io.jsonl import FATAL, Fault, RawLine, pieces, texts_of_line
 from openclawbench.sources.io.timestamps import iso_time
-from openclawbench.sources.io.usd import cannot_be
+from openclawbench.sources.io.usd import cannot_be, stated_usage
 from openclawbench.sources.step_builder import StepList
 
 RESULT, EVENT = "result", "event"  # record types
@@ -182,8 +182,7 @@ def summary_of(value: dict[str, Any], steps: StepList, started: str | None, ende
         "provider_errors": int(failed and not empty),
         "empty_replies": int(empty or not (failed or steps.steps)),
         "first_provider_error": (text_of(value.get("raw_output")) or failure) if failed and not empty else None,
-        "input_tokens": count_of(value.get("input_tokens")),
-        "output_tokens": count_of(value.get("output_tokens")),
+        **stated_usage({"input": value.get("input_tokens"), "output": value.get("output_tokens")}),
         "started_at": started,
         "ended_at": ended,
     }

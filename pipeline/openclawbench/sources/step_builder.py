@@ -11,6 +11,7 @@ from openclawbench.records.session import Step
 from openclawbench.rules.intake.normalize import NormalizeRules
 from openclawbench.sources.io.bounded_counter import NamedCounts
 from openclawbench.sources.io.jsonl import RawLine
+from openclawbench.sources.io.usd import UNKNOWN
 from openclawbench.tables.record import Keyed
 
 ESCAPED_TEXT = re.compile(r"\\ud[89a-f][0-9a-f]{2}|\\x[89a-f][0-9a-f]", re.IGNORECASE)
@@ -284,10 +285,9 @@ class StepList(StepRows):
             "stop_reason": None,
             "first_provider_error": None,
             "first_provider_error_after": None,
-            "input_tokens": None,
-            "output_tokens": None,
-            "total_tokens": None,
-            "cost_usd": None,
+            **UNKNOWN,
+            "unreported_usage": 0,
+            "unpriced_usage": 0,
             "impossible_usage": 0,
             **span_of(times),
         } | known

@@ -7,6 +7,13 @@ from openclawbench.inspect.trace_totals import DIGITS
 
 ERROR_CHARACTERS = 300
 UNKNOWN = "not said"
+PARTS = {  # tokens of a TraceSummary, in words
+    "input": "in",
+    "cached": "of them cached",
+    "cache_write": "written to the cache",
+    "output": "out",
+    "reasoning": "of them reasoning",
+}
 
 
 def format_total(row: dict[str, Any]) -> dict[str, Any]:
@@ -47,8 +54,8 @@ def first_error(summary: dict[str, Any]) -> str:
 
 def tokens(summary: dict[str, Any]) -> str:
     """Tokens of the whole run."""
-    into, out, total = (summary[f"{kind}_tokens"] for kind in ("input", "output", "total"))
-    parts = [f"{number} {kind}" for number, kind in ((into, "in"), (out, "out")) if number is not None]
+    total = summary["total_tokens"]
+    parts = [f"{number} {words}" for name, words in PARTS.items() if (number := summary[f"{name}_tokens"]) is not None]
     inside = f" ({', '.join(parts)})" if parts else ""
     return f"tokens: {UNKNOWN if total is None else total}{inside}"
 
@@ -60,9 +67,13 @@ def money(summary: dict[str, Any]) -> str:
 
 
 def left_out(summary: dict[str, Any]) -> str:
-    """How many figures cannot be and were not added up."""
-    number = summary["impossible_usage"]
-    return f"; {pluralize(number, 'impossible figure')} left out" if number else ""
+    """How many messages say nothing of what they used, and how many figures cannot be and were not added up."""
+    parts = [
+        f"{pluralize(summary['unreported_usage'], 'message')} without tokens",
+        f"{pluralize(summary['unpriced_usage'], 'message')} without a price",
+        f"{pluralize(summary['impossible_usage'], 'impossible figure')} left out",
+    ]
+    return "".join(f"; {part}" for part in parts if not part.startswith("0 "))
 
 
 def seconds(summary: dict[str, Any]) -> str:

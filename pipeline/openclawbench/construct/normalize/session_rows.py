@@ -22,6 +22,8 @@ BLANK_RUN: dict[str, Any] = dict.fromkeys(RunSummary.model_fields) | {
     "silent_replies": 0,
     "runner_texts": 0,
     "mirrored_replies": 0,
+    "unreported_usage": 0,
+    "unpriced_usage": 0,
     "impossible_usage": 0,
     "end": "completed",
 }

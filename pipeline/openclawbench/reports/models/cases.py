@@ -12,17 +12,19 @@ from openclawbench.records.session import Trajectory
 from openclawbench.reports.section import Tables
 from openclawbench.reports.settings import ModelsReportRules
 from openclawbench.rules.construct.describe import DescribeRules
+from openclawbench.sources.io.usd import FIELDS, FIGURES
 from openclawbench.tables.group_by_trajectory import group_by_trajectory
 from openclawbench.tables.record import TRAJECTORY_KEY, Record
 
 READS: list[type[Record]] = [Trajectory, Fused, Descriptor]
 SESSIONS, ROWS = "sessions", "benchmark_rows"
 OK, ERROR = "ok", "error"
+USED = FIELDS  # tokens
 CALLS = ("tool_calls", "tool_calls_ok", "tool_calls_failed")
 COLUMNS = [
     *("records", "source_model", "provider", "model", "thinking_level", "mode", "models", "subagent", "availability"),
-    *("success", "objective_pass", "failures_only", "latency_ms", "started_ms", "ended_ms", "input_tokens"),
-    *("output_tokens", "total_tokens", "cost_usd", *CALLS, "tool_use_success"),
+    *("success", "objective_pass", "failures_only", "latency_ms", "started_ms", "ended_ms"),
+    *(*USED, "cost_usd", *CALLS, "tool_use_success"),
 ]
 TIME = "%Y-%m-%dT%H:%M:%S%.3fZ"  # as normalize writes times
 
@@ -34,7 +36,7 @@ def cases(tables: Tables, rules: ModelsReportRules) -> pl.DataFrame:
     records: sessions or benchmark_rows; source_model; provider, model, thinking_level: of a benchmark row; mode;
     models: that answered; subagent: another session started it; availability: ok, skipped_unavailable, rate_limited,
     auth_error, error, another word of a row, or null; success; objective_pass; failures_only;
-    latency_ms; started_ms, ended_ms: since 1970; input_tokens, output_tokens, total_tokens; cost_usd; tool_calls,
+    latency_ms; started_ms, ended_ms: since 1970; tokens, as in a RunSummary; cost_usd; tool_calls,
     tool_calls_ok, tool_calls_failed; tool_use_success. What is not known is null.
     """
     joined = tables(Trajectory).select(of_trajectory(rules))
@@ -79,7 +81,7 @@ def of_trajectory(rules: ModelsReportRules) -> list[pl.Expr]:
         (run.field("end") == ERROR).alias("ended_in_error"),
         ((run.field("end") == "completed") & ~aborted & (pl.col("num_steps") > 0)).alias("ended_well"),
         reason(run.field("first_provider_error"), rules).alias("provider_reason"),
-        *map(run.field, ("wall_time_s", "input_tokens", "output_tokens", "total_tokens", "cost_usd")),
+        *map(run.field, FIGURES),
         *(time.alias(name) for name, time in times.items()),
         *map(row.field, ("provider", "model", "thinking_level")),
         row.field("availability_status").alias("row_availability"),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from openclawbench.reports import plots
 from openclawbench.reports.counting import percent
 from openclawbench.reports.measures import proportion
-from openclawbench.reports.models.cases import READS, SESSIONS, cases
+from openclawbench.reports.models.cases import READS, SESSIONS, USED, cases
 from openclawbench.reports.models.summary import FIELDS, GROUP, QUANTILES, summaries
 from openclawbench.reports.section import Report, Row, Section, Tables
 from openclawbench.reports.settings import ModelsReportRules
@@ -46,7 +46,7 @@ TABLES: dict[str, tuple[str, str, Sequence[str]]] = {  # section -> title, what 
         "Tokens and cost",
         "As the records say it. Sums leave out the cases that say nothing; the numbers of those stand beside them.",
         (
-            *("input_tokens", "output_tokens", "total_tokens", "n_tokens_unknown"),
+            *(*USED, "n_tokens_unknown"),
             *("cost_usd", "n_cost_unknown", "n_cost_zero"),
         ),
     ),

@@ -6,7 +6,7 @@ from typing import Any
 import polars as pl
 
 from openclawbench.reports.counting import share
-from openclawbench.reports.models.cases import CALLS, ROWS
+from openclawbench.reports.models.cases import CALLS, ROWS, USED
 from openclawbench.reports.section import Row
 from openclawbench.reports.settings import ModelsReportRules
 
@@ -19,7 +19,6 @@ STATUSES = {  # field -> availability of the cases that it counts
     "n_error": "error",
 }
 QUANTILES = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
-USED = ("input_tokens", "output_tokens", "total_tokens")
 CALLED = "tool calls of the session and how they ended"
 FOUND = "tool_use_success of the row: a tool's name found in its words, nothing called"
 FIELDS = {
@@ -58,13 +57,16 @@ FIELDS = {
     "latency_ms": "p50, p95, p99 (linear between ranks) and mean of the milliseconds of a successful case: a row's "
     "`e2e_ms`; a session from its first to its last record, pauses of a user included",
     "n_latency_unknown": "of n_success, cases that do not say it",
-    "input_tokens": "sum over the cases that say it, as they count it: OpenClaw leaves out cached ones",
-    "output_tokens": "the same",
-    "total_tokens": "the same; OpenClaw counts cached tokens in; a row does not say it",
+    "input_tokens": "sum over the cases that say it, cached tokens included",
+    "cached_tokens": "of input_tokens, read from the provider's cache; sum over the cases that say it",
+    "cache_write_tokens": "of input_tokens, written into that cache; sum over the cases that say it",
+    "output_tokens": "sum over the cases that say it",
+    "reasoning_tokens": "of output_tokens, reasoning; sum over the cases that say it",
+    "total_tokens": "read and written; sum over the cases that say it",
     "n_tokens_unknown": "cases that say neither input nor output",
     "cost_usd": "sum over the cases that say it; a row does not",
     "n_cost_unknown": "cases that do not say it",
-    "n_cost_zero": "cases that say exactly 0: OpenClaw writes that, too, where it knows no price",
+    "n_cost_zero": "cases that say exactly 0; not OpenClaw sessions, which say that where no price is known",
     "tool_use_basis": "what tool use stands for in this row",
     "n_tool_use": "cases whose tool use is known: sessions in which a tool call ended ok or all of them failed; rows "
     "of n_ok that say it",

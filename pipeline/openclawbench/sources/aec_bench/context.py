@@ -9,6 +9,7 @@ from openclawbench.rules.intake.normalize import NormalizeRules
 from openclawbench.sources.io.json_values import count_of, number_of
 from openclawbench.sources.io.listing_cache import cached_by_listing
 from openclawbench.sources.io.timestamps import iso_time
+from openclawbench.sources.io.usd import stated_usage
 from openclawbench.sources.step_builder import StepList
 
 AGENT_RESULT = "agent-result.json"
@@ -16,6 +17,17 @@ MOST_CANDIDATES = 16  # JSON files of a folder that are looked at; a folder of m
 ENDED = ("completed", "failed", "cancelled")  # v2: executions that are over; an invalid one is evidence of nothing
 OPEN_EVIDENCE = ("pending", "partial", "incomplete", "missing")
 OPEN_EVALUATION = (None, "pending")  # v2: a record that is not sealed yet
+COST_TOKENS = {"input": "tokens_in", "cached": "cache_read_tokens", "cache_write": "cache_write_tokens"} | {
+    "output": "tokens_out",
+    "usd": "estimated_cost_usd",
+}
+RESULT_TOKENS = {
+    "input": "input_tokens",
+    "cached": "cache_read_tokens",
+    "cache_write": "cache_write_tokens",
+    "output": "output_tokens",
+    "reasoning": "reported_analysis_tokens",
+}
 VERDICTS = {"pass": True, "passed": True, "fail": False, "failed": False}  # a record that says so itself
 VERDICT_FIELDS = ("passed", "pass", "success", "verdict", "outcome", "judgment")
 
@@ -128,7 +140,7 @@ def part(record: dict[str, Any], key: str) -> dict[str, Any]:
 def slim_result(result: dict[str, Any]) -> dict[str, Any]:
     """The fields of agent-result.json that are used."""
     ended = ("status", "failure_kind", "provider_error", "turns_used", "provider_calls")
-    keys = (*ended, "input_tokens", "output_tokens", "resolved_model")
+    keys = (*ended, *RESULT_TOKENS.values(), "resolved_model")
     return {key: result[key] for key in keys if result.get(key) is not None}
 
 
@@ -220,9 +232,7 @@ def run_summary(steps: StepList, times: list[str], beside: dict[str, Any], rules
         "provider_errors": int(error is not None or result.get("failure_kind") == "provider_error"),
         "first_provider_error": error if error is None or isinstance(error, str) else str(error),
         "stop_reason": text(result.get("failure_kind")),
-        "input_tokens": count_of(cost.get("tokens_in", result.get("input_tokens"))),
-        "output_tokens": count_of(cost.get("tokens_out", result.get("output_tokens"))),
-        "cost_usd": number_of(cost.get("estimated_cost_usd")),
+        **stated_usage(figures_of(cost, result)),
     }
     if (end := bad_end(result, trial, rules)) is not None:
         fields["end"] = end
@@ -230,6 +240,18 @@ def run_summary(steps: StepList, times: list[str], beside: dict[str, Any], rules
     if summary["wall_time_s"] is None:
         summary["wall_time_s"] = number_of(trial.get("total_seconds"))
     return summary
+
+
+def figures_of(cost: dict[str, Any], result: dict[str, Any]) -> dict[str, Any]:
+    """Tokens and USD by the names of io.usd.TOKENS, and `usd`: of the cost record, else of the agent's result. Whether
+    their input counts in what the cache had is its provider's way; it cannot where that is more."""
+    figures = {name: result.get(key) for name, key in RESULT_TOKENS.items()}
+    figures |= {name: cost[key] for name, key in COST_TOKENS.items() if cost.get(key) is not None}
+    parts = [count_of(figures.get(name)) for name in ("input", "cached", "cache_write")]
+    known = [part for part in parts if part is not None]
+    if parts[0] is not None and sum(known) - parts[0] > parts[0]:
+        figures["input"] = sum(known)
+    return figures
 
 
 def bad_end(result: dict[str, Any], trial: dict[str, Any], rules: NormalizeRules) -> str | None:

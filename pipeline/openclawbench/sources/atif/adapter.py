@@ -9,7 +9,14 @@ import msgspec
 
 from openclawbench.rules.intake.normalize import NormalizeRules
 from openclawbench.rules.loading.rule_file import canonical_digest
-from openclawbench.sources.atif.records import OWN_LABELS, Document, decode_document, decode_step, without_extra
+from openclawbench.sources.atif.records import (
+    OWN_LABELS,
+    Document,
+    decode_document,
+    decode_step,
+    figures_of,
+    without_extra,
+)
 from openclawbench.sources.atif.steps import AtifBuilder
 from openclawbench.sources.base import (
     CHILDREN,
@@ -21,8 +28,9 @@ from openclawbench.sources.base import (
     read_document_rows,
 )
 from openclawbench.sources.io.json_ranges import element_ranges
-from openclawbench.sources.io.json_values import count_of, number_of, text_of, why_not_json
+from openclawbench.sources.io.json_values import text_of, why_not_json
 from openclawbench.sources.io.jsonl import BOM, Fault, RawLine, UnexpectedShape, is_utf8, pieces, readable
+from openclawbench.sources.io.usd import stated_usage, total_of
 from openclawbench.sources.sidecars import harbor
 from openclawbench.sources.sidecars.jsonl_sidecar import is_session_header, records_in
 from openclawbench.sources.step_builder import StepList
@@ -98,8 +106,7 @@ class Atif(Source):
         document = self.read_document(content)
         rows = self.step_rows(content, len(document.steps))
         described = int(document.schema_version is not None)
-        model = document.agent.model_name if document.agent else None
-        builder = AtifBuilder(StepList(rules), model)
+        builder = AtifBuilder(StepList(rules), document.agent)
         for row in rows:
             builder.take(row)
         builder.finish()
@@ -268,17 +275,12 @@ def warnings_of(content: bytes, document: Document) -> list[Fault]:
 
 def run_summary(builder: AtifBuilder, final: Any) -> dict[str, Any]:
     """The RunSummary: totals as the document states them, else the sums of its steps."""
-    stated = final if isinstance(final, dict) else {}
-    used = builder.usage.known()
-    total_in, total_out = count_of(stated.get("total_prompt_tokens")), count_of(stated.get("total_completion_tokens"))
-    cost = number_of(stated.get("total_cost_usd"))
-    known: dict[str, Any] = {
-        "stop_reason": builder.last_stop,
-        "input_tokens": used["input_tokens"] if total_in is None else total_in,
-        "output_tokens": used["output_tokens"] if total_out is None else total_out,
-        "cost_usd": used["cost_usd"] if cost is None else cost,
-        "impossible_usage": used["impossible_usage"],
-    }
+    stated = stated_usage(figures_of(final, "total_", builder.agent_name))
+    known = {"stop_reason": builder.last_stop} | builder.usage.known()
+    known |= {name: value for name, value in stated.items() if value is not None}
+    known["total_tokens"] = total_of({name: known[f"{name}_tokens"] for name in ("input", "output")})
+    if stated["input_tokens"] is not None:
+        known["unreported_usage"] = 0
     if builder.last_stop in ("error", "aborted"):
         known["end"] = builder.last_stop
     return builder.list.run_summary(builder.times, **known)

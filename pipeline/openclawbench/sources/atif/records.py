@@ -87,6 +87,18 @@ class Document(msgspec.Struct):
     subagent_trajectories: list[msgspec.Raw] | None = None
 
 
+# Tokens and USD in metrics -> where their keys are; the first that is there counts. Extra ones as Harbor's agents write
+# them.
+METRICS = {
+    "input": ("prompt_tokens",),
+    "cached": ("cached_tokens",),
+    "cache_write": ("cache_write_tokens", "cache_creation_input_tokens", "cache_write_input_tokens"),
+    "output": ("completion_tokens",),
+    "reasoning": ("reasoning_tokens", "reasoning_output_tokens", "thoughts_tokens"),
+    "usd": ("cost_usd",),
+}
+WRITTEN_APART = "openclaw"  # the agent whose prompt_tokens leave out what was written into the cache
+
 STEP = msgspec.json.Decoder(AtifStep)
 DOCUMENT = msgspec.json.Decoder(Document)
 EXTRA = msgspec.json.Decoder(StepExtra)
@@ -179,3 +191,24 @@ def own_extra(result: ToolResult) -> dict[str, Any]:
     except msgspec.ValidationError:
         return {}
     return {key: msgspec.json.decode(value) for key, value in content.items() if key != OWN_LABELS}
+
+
+def figures_of(metrics: Any, prefix: str, agent: Any) -> dict[str, Any]:
+    """Tokens and USD of a step's metrics, or of a document's final ones, whose names have a prefix; by the names of
+    io.usd.TOKENS, and `usd`. Null for what they do not say."""
+    own = metrics if isinstance(metrics, dict) else {}
+    extra = own.get("extra")
+    both = (extra if isinstance(extra, dict) else {}) | own
+    figures = {
+        name: next((both[key] for key in prefixed(keys, prefix) if both.get(key) is not None), None)
+        for name, keys in METRICS.items()
+    }
+    read, written = figures["input"], figures["cache_write"]
+    if agent == WRITTEN_APART and type(read) is int and type(written) is int:
+        figures["input"] = read + written
+    return figures
+
+
+def prefixed(keys: tuple[str, ...], prefix: str) -> tuple[str, ...]:
+    """The keys with a prefix, and those without where a document has them so."""
+    return (*(f"{prefix}{key}" for key in keys), *(keys if prefix else ()))

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from openclawbench.sources.atif.records import (
+    Agent,
     AtifStep,
     StepExtra,
     ToolCall,
@@ -16,6 +17,7 @@ from openclawbench.sources.atif.records import (
     content_text,
     details_of,
     extra_of,
+    figures_of,
     results_of,
 )
 from openclawbench.sources.io.json_values import count_of
@@ -55,9 +57,10 @@ class Stretch:
 class AtifBuilder:
     """Takes the steps in the order of the document; `list` is complete after finish()."""
 
-    def __init__(self, steps: StepList, default_model: Any) -> None:
+    def __init__(self, steps: StepList, agent: Agent | None) -> None:
         self.list = steps
-        self.default_model = default_model
+        self.agent_name = agent.name if agent else None
+        self.default_model = agent.model_name if agent else None
         self.models: dict[str, None] = {}
         self.usage = Usage()
         self.last_stop: str | None = None
@@ -143,10 +146,7 @@ class AtifBuilder:
         model = step.model_name or self.default_model
         if isinstance(model, str):
             self.models[model] = None
-        metrics = step.metrics if isinstance(step.metrics, dict) else {}
-        for name, atif_name in (("input", "prompt_tokens"), ("output", "completion_tokens")):
-            self.usage.count(name, metrics.get(atif_name))
-        self.usage.usd(metrics.get("cost_usd"))
+        self.usage.add(figures_of(step.metrics, "", self.agent_name), prices=False)
 
     def finish(self) -> None:
         """Close what is open."""

@@ -1,19 +1,28 @@
 """What a run used: tokens, and amounts of USD as whole numbers of trillionths (own choice). A message may cost less
 than a millionth of a dollar, and a sum of integers is the same on every machine and in any order.
 
-A figure that cannot be (below zero, infinite, beyond what a column holds) makes its sum unknown, and is counted: a
-provider that knows no price writes one below zero."""
+The tokens of a prompt are `input`, whatever the cache did with them; `cached` were read from the cache, `cache_write`
+written into it, and both are part of `input`, as `reasoning` is of `output` (OpenTelemetry's GenAI conventions, ATIF).
+So `total` is input and output in every format.
+
+A report of nothing but zeros says nothing: programs write one where the provider reports no usage. A price of zero for
+tokens says nothing either: OpenClaw writes it where it knows no price. Both are unknown, and counted. A figure that
+cannot be (below zero, infinite, beyond what a column holds) makes its sum unknown, and is counted: a provider that
+knows no price writes one below zero."""
 
 from collections.abc import Mapping
 from math import isfinite
-from typing import Any
+from typing import Any, TypeGuard
 
-from openclawbench.sources.io.json_values import MOST_COUNT
+from openclawbench.sources.io.json_values import MOST_COUNT, count_of, number_of
 
 PICO = 10**12
 MOST_USD = 1e9  # no run costs more
-TOKENS = (("input", "input"), ("output", "output"), ("total", "totalTokens"))  # our name, the message's
-FIGURES = ("input_tokens", "output_tokens", "total_tokens", "cost_usd", "wall_time_s")  # of a RunSummary
+TOKENS = ("input", "cached", "cache_write", "output", "reasoning", "total")
+FIELDS = tuple(f"{name}_tokens" for name in TOKENS)
+FIGURES = (*FIELDS, "cost_usd", "wall_time_s")  # of a RunSummary
+UNKNOWN: dict[str, Any] = dict.fromkeys((*FIELDS, "cost_usd"))
+OPENCLAW = {"cached": "cacheRead", "cache_write": "cacheWrite", "output": "output", "reasoning": "reasoning"}
 
 
 class Usage:
@@ -22,29 +31,37 @@ class Usage:
     def __init__(self) -> None:
         self.sums: dict[str, int] = {}
         self.impossible: dict[str, int] = {}
+        self.unreported = 0  # messages that say nothing of tokens
+        self.unpriced = 0  # messages that say tokens and no price
 
-    def add(self, used: Mapping[str, Any] | None) -> None:
-        """The usage that an OpenClaw message reports."""
-        if not used:
-            return
-        for counter, field in TOKENS:
-            if (value := used.get(field)) is not None:
-                self.count(counter, value)
-        cost = used.get("cost")
-        if isinstance(cost, dict) and (value := cost.get("total")) is not None:
-            self.usd(value)
+    def add(self, figures: Mapping[str, Any] | None, *, spoke: bool = True, prices: bool = True) -> Any:
+        """Add what a message reports: numbers by the names of TOKENS, and `usd`. Returns it as a StepUsage; None if it
+        says nothing. `spoke`: a model wrote the message; `prices`: the format has a price a message."""
+        if not figures or not any(map(is_said, figures.values())):
+            self.unreported += spoke
+            return None
+        counts = {name: self.count(name, figures.get(name)) for name in TOKENS}
+        if counts["total"] is None and "total" not in self.impossible:
+            counts["total"] = self.count("total", total_of(counts))
+        usd = figures.get("usd")
+        if is_said(usd):
+            self.usd(usd)
+        else:
+            self.unpriced += prices
+        cost = float(usd) if is_said(usd) and not cannot_be(usd) else None
+        return {f"{name}_tokens": value for name, value in counts.items()} | {"cost_usd": cost}
 
-    def count(self, name: str, value: Any) -> None:
+    def count(self, name: str, value: Any) -> int | None:
         """Add a number of tokens. A value that is not a whole number is ignored."""
         if type(value) is int and 0 <= value < MOST_COUNT:
             self.sums[name] = self.sums.get(name, 0) + value
-        elif cannot_be(value):
+            return value
+        if cannot_be(value):
             self.impossible[name] = self.impossible.get(name, 0) + 1
+        return None
 
     def usd(self, value: Any) -> None:
         """Add an amount of USD. A value that is not a number is ignored."""
-        if type(value) not in (int, float):
-            return
         if cannot_be(value):
             self.impossible["pico_usd"] = self.impossible.get("pico_usd", 0) + 1
         else:
@@ -53,9 +70,52 @@ class Usage:
     def known(self) -> dict[str, Any]:
         """Fields of a RunSummary; None if nothing says a figure, or one of its parts cannot be."""
         sums = {name: value for name, value in self.sums.items() if name not in self.impossible}
-        counts = {f"{name}_tokens": sums.get(name) for name, _ in TOKENS}
         usd = sums["pico_usd"] / PICO if "pico_usd" in sums else None
-        return counts | {"cost_usd": usd, "impossible_usage": sum(self.impossible.values())}
+        return {f"{name}_tokens": sums.get(name) for name in TOKENS} | {
+            "cost_usd": usd,
+            "unreported_usage": self.unreported,
+            "unpriced_usage": self.unpriced,
+            "impossible_usage": sum(self.impossible.values()),
+        }
+
+
+def openclaw_figures(used: Mapping[str, Any] | None) -> dict[str, Any]:
+    """What the usage of an OpenClaw message says. Its `input` leaves out what the cache had, but for providers that
+    count it in: their total is input and output alone."""
+    if not used:
+        return {}
+    cost = used.get("cost")
+    figures = {name: used.get(key) for name, key in OPENCLAW.items()} | {"total": used.get("totalTokens")}
+    uncached, output = used.get("input"), figures["output"]
+    parts = [uncached, figures["cached"], figures["cache_write"]]
+    wrong = next((value for value in parts if cannot_be(value)), None)
+    if wrong is not None:  # the sum cannot be either
+        figures["input"] = wrong
+    elif type(uncached) is int:
+        holds_cached = type(output) is int and figures["total"] == uncached + output
+        figures["input"] = uncached if holds_cached else sum(part for part in parts if type(part) is int)
+    return figures | {"usd": cost.get("total") if isinstance(cost, dict) else None}
+
+
+def stated_usage(figures: Mapping[str, Any]) -> dict[str, Any]:
+    """Token and cost fields of a RunSummary from totals that a source states (names of TOKENS, and `usd`), for
+    only_possible() to look at; None for what it does not say. Nothing but zeros is nothing said."""
+    if not any(map(is_said, figures.values())):
+        return UNKNOWN
+    counts = {name: count_of(figures.get(name)) for name in TOKENS}
+    counts["total"] = total_of(counts) if counts["total"] is None else counts["total"]
+    return {f"{name}_tokens": value for name, value in counts.items()} | {"cost_usd": number_of(figures.get("usd"))}
+
+
+def total_of(counts: Mapping[str, int | None]) -> int | None:
+    """Tokens read and written together; None if one of them is not known, or cannot be."""
+    read, written = counts["input"], counts["output"]
+    return None if read is None or written is None or min(read, written) < 0 else read + written
+
+
+def is_said(value: Any) -> TypeGuard[int | float]:
+    """True for a number that is not zero."""
+    return type(value) in (int, float) and value != 0
 
 
 def cannot_be(value: Any) -> bool:

@@ -9,7 +9,7 @@ from openclawbench.rules.intake.normalize import InjectedRule, NormalizeRules
 from openclawbench.sources.io.content_text import slim_details
 from openclawbench.sources.io.jsonl import RawLine
 from openclawbench.sources.io.timestamps import iso_time
-from openclawbench.sources.io.usd import Usage
+from openclawbench.sources.io.usd import Usage, openclaw_figures
 from openclawbench.sources.openclaw.dialect import RESULT_ROLE, results_beside, results_of
 from openclawbench.sources.openclaw.records import FAILED, Block, Message
 from openclawbench.sources.openclaw.texts import (
@@ -233,7 +233,7 @@ class StepBuilder(StepRows):
             self.noise["aborted" if message.stopReason == "aborted" else "provider_errors"] += 1
             if message.stopReason == "aborted":
                 self.run_errors.add(self.current_turn())
-        self.usage.add(message.usage)
+        self.usage.add(openclaw_figures(message.usage), spoke=bool(message.content))
 
     def finish(self) -> None:
         """Close the last stretch, tell each user turn which step follows it."""

@@ -2,11 +2,21 @@
 
 from typing import Any
 
-from openclawbench.sources.io.json_values import count_of, number_of, text_of
+from openclawbench.sources.io.json_values import number_of, text_of
 from openclawbench.sources.io.timestamps import iso_time
+from openclawbench.sources.io.usd import stated_usage
 from openclawbench.sources.run_artifact.attempts import Built
 from openclawbench.sources.run_artifact.document import Document
 from openclawbench.sources.sidecars.run_artifact_outcomes import ENDS
+
+TOKENS = {
+    "input": "input_tokens",
+    "cached": "cached_input_tokens",
+    "cache_write": "cache_write_tokens",
+    "output": "output_tokens",
+    "reasoning": "reasoning_tokens",
+    "total": "total_tokens",
+}
 
 
 def run_summary(document: Document, built: Built) -> dict[str, Any]:
@@ -20,8 +30,9 @@ def run_summary(document: Document, built: Built) -> dict[str, Any]:
         "provider_errors": errors,
         "stop_reason": text_of(document.part("provider").get("finish_reason")),
         "first_provider_error": next((text for message in messages if (text := text_of(message))), None),
-        **{f"{name}_tokens": count_of(tokens.get(f"{name}_tokens")) for name in ("input", "output", "total")},
-        "cost_usd": number_of(document.part("usage").get("cost_usd")),
+        **stated_usage(
+            {name: tokens.get(key) for name, key in TOKENS.items()} | {"usd": document.part("usage").get("cost_usd")}
+        ),
         "started_at": started,
         "ended_at": ended,
     }
