@@ -177,5 +177,44 @@ def test_the_example_holds_none(example: Ran) -> None:
     assert manifest(example.data, "publish")["key"]
 
 
+WAYS_OUT: dict[str, list[str]] = {
+    "merge": ["export", "merge"],
+    "normalize": ["export", "normalize"],
+    "merge as csv": ["export", "merge", "--format", "csv"],
+    "merge as parquet": ["export", "merge", "--format", "parquet"],
+    "stage a": ["export", "stage-a"],
+    **{form: ["export", "--to", form] for form in ("atif", "scout", "pi")},
+    "html": ["export", "--to", "html", "2026.6.11-error-escalation"],
+}
+
+
+@pytest.mark.parametrize("way", WAYS_OUT)
+def test_a_key_that_blocks_a_release_blocks_every_way_out(way: str, copy: list[str | Path], tmp_path: Path) -> None:
+    target = tmp_path / "out"
+    ended = call(*WAYS_OUT[way], *copy[:2], "-o", target)
+    assert ended.status == 1, (way, ended.text)
+    assert "nothing is written" in ended.err
+    assert any(name in ended.err for name in PLANTED), ended.err
+    assert "--on-keys redact" in ended.err
+    assert not target.exists(), [*target.rglob("*")]
+    for secret in (TOKEN[4:12], CUT[6:14], BODY[:10]):
+        assert secret not in ended.err + ended.text
+
+
+@pytest.mark.parametrize("way", WAYS_OUT)
+def test_what_leaves_redacted_holds_no_key(way: str, copy: list[str | Path], tmp_path: Path) -> None:
+    target = tmp_path / "out" / ("out.parquet" if way == "merge as parquet" else "out")
+    target.parent.mkdir()
+    ended = call(*WAYS_OUT[way], *copy[:2], "-o", target, "--on-keys", "redact", "--on-personal", "redact")
+    assert ended.status == 0, (way, ended.err)
+    for secret in (TOKEN, TOKEN[4:20], CUT, CUT[6:16], BODY[:30], EMAIL):
+        assert held(target.parent, secret) == []
+    written = (
+        b"".join(files(target.parent).values())
+        + json.dumps([pl.read_parquet(path).to_dicts() for path in target.parent.rglob("*.parquet")]).encode()
+    )
+    assert b"[redacted: github_token]" in written
+
+
 def records(release: Path) -> list[dict[str, Any]]:
     return [row for path in sorted(release.glob("fulltax_prod_v1/*/master_table_all.jsonl")) for row in lines(path)]

@@ -1,5 +1,8 @@
 """CSV has a column for each field of a nested value, and what a run ended for is called what it was."""
 
+import csv
+import io
+
 import polars as pl
 import pytest
 
@@ -28,3 +31,16 @@ def test_a_failed_run_is_the_providers_fault_only_where_it_failed(errors: int, r
         rules.decided("behaviour"), id=rules.decided("id")
     )
     assert result.row(0) == ("errored_out", rule)
+
+
+@pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r", "\n", "＝", "'", "\x1b["])
+def test_no_cell_begins_as_a_formula_or_holds_a_control_character(start: str) -> None:
+    """In a column, in a field of a struct, in a list, in a name of a column."""
+    hostile = f"{start}1+cmd|' /C calc'!A0"
+    frame = pl.DataFrame([{"id": hostile, "summary": {"behaviour": hostile}, "n": -1, hostile: [hostile]}])
+    (content,) = encode(frame, "csv")
+    header, row = csv.reader(io.StringIO(content.decode()))
+    for cell in (*header, row[0], row[1], row[3]):
+        assert cell[0] not in "=+-@\t\r\n＝\x1b", cell
+        assert "\x1b" not in cell
+    assert row[2] == "-1"

@@ -92,10 +92,10 @@ ASKING: Group = {
     "transport": Setting(str, "aiohttp, or openai: the client library.", ("aiohttp", "openai")),
     "batch": Setting(bool, "Ask in batches (OpenAI's Batch API): cheaper, within a day."),
 }
-RELEASING: Group = {
+PRIVACY: Group = {
     "on_keys": Setting(
         str,
-        "Released text that looks like a key: block (the default), redact or report.",
+        "Text that leaves and looks like a key: block (the default), redact or report.",
         ALLOWED_VALUES["on_keys"],
     ),
     "on_personal": Setting(
@@ -104,6 +104,9 @@ RELEASING: Group = {
         "block.",
         ALLOWED_VALUES["on_personal"],
     ),
+}
+RELEASING: Group = {
+    **PRIVACY,
     "jsonl": Setting(str, "JSONL files of the release: plain (the default), gz or zst.", ALLOWED_VALUES["jsonl"]),
 }
 

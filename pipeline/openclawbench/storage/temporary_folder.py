@@ -1,4 +1,5 @@
-"""Temporary folders. The folder of a killed process is removed when the next one is made."""
+"""Temporary folders (the folder of a killed process is removed when the next one is made), and folders that are filled
+whole or not at all."""
 
 import fcntl
 import os
@@ -8,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+UNFINISHED = ".unfinished"  # folder of files that are not all written
 LOCK = "lock"  # file that the process holds a lock on; the system releases it when the process ends
 
 
@@ -22,6 +24,25 @@ def temporary_folder(purpose: str) -> Iterator[Path]:
             fcntl.flock(file, fcntl.LOCK_EX)
             (folder / f"{LOCK}.new").rename(folder / LOCK)  # held from the moment that others can see it
             yield folder
+
+
+@contextmanager
+def filled_whole(folder: Path) -> Iterator[Path]:
+    """A folder to write files into, which are in `folder` all together at the end, or not at all if an exception ends
+    the block. `folder` is new or empty."""
+    is_new = not folder.exists()
+    folder.mkdir(parents=True, exist_ok=True)
+    inner = folder / UNFINISHED
+    try:
+        inner.mkdir()
+        yield inner
+        for path in sorted(inner.iterdir()):
+            path.rename(folder / path.name)
+    finally:
+        shutil.rmtree(inner, ignore_errors=True)
+        if is_new:
+            with suppress(OSError):  # it has files
+                folder.rmdir()
 
 
 def remove_abandoned(parent: Path, prefix: str) -> None:

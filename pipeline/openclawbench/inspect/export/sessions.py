@@ -19,9 +19,12 @@ from openclawbench.release.interchange.atif_check import fault
 from openclawbench.release.interchange.pi import as_pi
 from openclawbench.release.interchange.scout import SCHEMA, as_scout
 from openclawbench.release.interchange.session import Labelled
+from openclawbench.release.privacy.gate import Gate
+from openclawbench.release.privacy.rules import PrivacyRules
 from openclawbench.rules.intake.normalize import NormalizeRules
 from openclawbench.runtime.run import Run
 from openclawbench.storage.data_folder import write_atomic
+from openclawbench.storage.temporary_folder import filled_whole
 from openclawbench.tables.record import TRAJECTORY_KEY, Record
 
 FORMS = ("atif", "scout", "pi")
@@ -34,7 +37,8 @@ def export_sessions(run: Run, form: str, to: Path | None) -> tuple[int, int]:
     """Write every trajectory that is up to date. Returns (number written, number left out because they are empty).
 
     atif, pi: DIR/<source_model>/<trajectory_id>.json or .jsonl. scout: DIR/transcripts-<shard>.parquet. Raises
-    UsageError if the form is unknown or the folder is not empty: files of an earlier export would look like part of it.
+    UsageError if the form is unknown or the folder is not empty: files of an earlier export would look like part of it;
+    and ReleaseBlocked if a text blocks a release. The folder then has no files.
     """
     if form not in FORMS:
         raise UsageError(f"export --to {form}: there is no such form. Use one of: {', '.join(FORMS)}.")
@@ -43,12 +47,20 @@ def export_sessions(run: Run, form: str, to: Path | None) -> tuple[int, int]:
     if to.exists() and (not to.is_dir() or any(to.iterdir())):
         raise UsageError(f"{to}: is not an empty folder. Name a new one.")
     synthetic = NormalizeRules.load().synthetic_prefixes[0]
+    gate = Gate(PrivacyRules.load(overrides=run.overrides), f"export --to {form}")
     write = {"atif": write_atif, "scout": write_scout, "pi": write_pi}[form]
     written = skipped = 0
-    for shard, rows in shards(run):
-        count = write(to, shard, rows, synthetic)
-        written, skipped = written + count, skipped + len(rows) - count
+    with filled_whole(to) as folder:
+        for shard, rows in shards(run):
+            count = write(folder, shard, let_out(rows, gate), synthetic)
+            written, skipped = written + count, skipped + len(rows) - count
     return written, skipped
+
+
+def let_out(sessions: list[Labelled], gate: Gate) -> list[Labelled]:
+    """The same trajectories as a release would hold them. Raises ReleaseBlocked."""
+    rows = iter(gate.let_out([row for session in sessions for row in session.rows]))
+    return [session.with_rows(rows) for session in sessions]
 
 
 def shards(run: Run) -> Iterator[tuple[str, list[Labelled]]]:

@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 
 from openclawbench.base.canonical_json import canonical_json
+from openclawbench.base.spreadsheet import csv_bytes
 from openclawbench.errors import UsageError
 from openclawbench.inspect.find import fresh_rows
 from openclawbench.records.evidence import AlignedDescriptor
@@ -17,6 +18,8 @@ from openclawbench.records.packet import Packet, PacketCut
 from openclawbench.records.release import LabelAssignment, Master
 from openclawbench.records.risk import Onset, Risk
 from openclawbench.records.session import FileOutcome, Step, TraceSummaryRow, Trajectory, UserTurn
+from openclawbench.release.privacy.gate import Gate
+from openclawbench.release.privacy.rules import PrivacyRules
 from openclawbench.runtime.run import Run
 from openclawbench.tables.record import TRAJECTORY_KEY, Record
 
@@ -67,9 +70,15 @@ def read_table(run: Run, name: str) -> pl.DataFrame:
     return frame.collect().sort(order, nulls_last=True)
 
 
+def let_out(run: Run, name: str, frame: pl.DataFrame) -> pl.DataFrame:
+    """The table as a release would hold its texts. Raises ReleaseBlocked if one of them blocks a release."""
+    gate = Gate(PrivacyRules.load(overrides=run.overrides), f"export {name}")
+    return pl.DataFrame(gate.let_out(frame.to_dicts()), schema=frame.schema, orient="row")
+
+
 def encode(frame: pl.DataFrame, kind: str) -> Iterable[bytes]:
     """The table in one of FORMATS. In CSV a struct becomes one column for each field, `column.field`; lists are JSON
-    text."""
+    text; a text that a spreadsheet would run begins with an apostrophe."""
     if kind == "jsonl":
         return (canonical_json(row).encode() + b"\n" for row in frame.iter_rows(named=True))
     buffer = io.BytesIO()
@@ -78,9 +87,8 @@ def encode(frame: pl.DataFrame, kind: str) -> Iterable[bytes]:
     elif kind == "csv":
         frame = flatten_structs(frame)
         nested = [name for name, kind_ in frame.schema.items() if kind_.is_nested()]
-        flat = [{k: as_text(v) if k in nested else v for k, v in row.items()} for row in frame.iter_rows(named=True)]
-        columns = {name: pl.String() if name in nested else value for name, value in frame.schema.items()}
-        pl.DataFrame(flat, schema=columns, orient="row").write_csv(buffer)
+        rows = ([as_text(v) if k in nested else v for k, v in row.items()] for row in frame.iter_rows(named=True))
+        return [csv_bytes(frame.columns, rows)]
     else:
         raise UsageError(f"format {kind}: use one of: {', '.join(FORMATS)}.")
     return [buffer.getvalue()]

@@ -22,6 +22,16 @@ class Labelled:
     master: Row
 
     @property
+    def rows(self) -> list[Row]:
+        """Every row, in an order that `with_rows` reads."""
+        return [self.trajectory, *self.steps, *self.user_turns, self.master]
+
+    def with_rows(self, rows: Iterator[Row]) -> "Labelled":
+        """The same trajectory with its share of other rows, which come in the order of `rows`."""
+        trajectory, steps = next(rows), [next(rows) for _ in self.steps]
+        return Labelled(trajectory, steps, [next(rows) for _ in self.user_turns], next(rows))
+
+    @property
     def label(self) -> Row:
         """The merged record without its texts: label, context, provenance."""
         return {name: value for name, value in self.master.items() if name not in NO_LABEL}

@@ -7,6 +7,7 @@ from typing import Any
 from openclawbench.base.canonical_json import canonical_json
 from openclawbench.errors import ReleaseBlocked
 from openclawbench.release.labels.labels import as_json
+from openclawbench.release.privacy.finder import PrivacyFinder
 from openclawbench.release.privacy.publishing import Scanned
 from openclawbench.release.privacy.rules import PrivacyRules
 from openclawbench.release.privacy.scan import TextFind
@@ -72,11 +73,11 @@ def blocked_names(scanned: Scanned) -> Iterator[str]:
     in_names = scanned.in_names + len(scanned.paths.in_names(groups))
     if in_names:
         name_finds = (find for find in (*scanned.kept, *scanned.paths.kept) if find.in_name)
+        first_hits = name_first_hits(name_finds, groups, scanned.privacy_finder, in_names)
         yield (
-            f"{in_names} names of records or files hold what must not be "
-            f"({name_first_hits(name_finds, groups, scanned, in_names)}). A name joins records with one another and "
-            "with their inputs, and cannot be redacted: rename the file (or folder); a session_id or task_id is "
-            "changed where the session or the oracle says it."
+            f"{in_names} names of records or files hold what must not be ({first_hits}). A name joins records with one "
+            "another and with their inputs, and cannot be redacted: rename the file (or folder); a session_id or "
+            "task_id is changed where the session or the oracle says it."
         )
 
 
@@ -84,19 +85,24 @@ def blocked_texts(scanned: Scanned) -> Iterator[str]:
     """The sentence on finds in texts that block the release."""
     groups = scanned.rules.groups("block")
     if number := scanned.in_texts:
-        flags = " ".join(sorted({"--on-keys redact" if "key" in group else "--on-personal redact" for group in groups}))
         text_finds = (find for find in scanned.kept if not find.in_name)
+        first_hits = name_first_hits(text_finds, groups, scanned.privacy_finder, number)
         yield (
-            f"{number} records hold what must not be ({name_first_hits(text_finds, groups, scanned, number)}). "
-            f"`openclawbench release {flags}` puts a marker in their place, in text and in quotes."
+            f"{number} records hold what must not be ({first_hits}). "
+            f"`openclawbench release {flags_of(groups)}` puts a marker in their place, in text and in quotes."
         )
 
 
-def name_first_hits(finds: Iterable[TextFind], groups: set[str], scanned: Scanned, number: int) -> str:
+def flags_of(groups: set[str]) -> str:
+    """The flags that redact what these groups block."""
+    return " ".join(sorted({"--on-keys redact" if "key" in group else "--on-personal redact" for group in groups}))
+
+
+def name_first_hits(finds: Iterable[TextFind], groups: set[str], privacy_finder: PrivacyFinder, number: int) -> str:
     """The first find of each of the first records."""
     chosen_finds = sorted((hit for hit in finds if hit.group in groups), key=order)
     first = {(find.source_model, find.trajectory_id): find for find in reversed(chosen_finds)}
-    sentences = "; ".join(sentence(first[key].masked(scanned.privacy_finder)) for key in sorted(first)[:NAMED])
+    sentences = "; ".join(sentence(first[key].masked(privacy_finder)) for key in sorted(first)[:NAMED])
     return sentences + (f"; and {number - NAMED} more" if number > NAMED else "")
 
 

@@ -13,7 +13,7 @@ from openclawbench.records.fulltax import EvidenceQuote
 from openclawbench.records.packet import Evidence
 from openclawbench.records.release import Master
 from openclawbench.release.privacy.finder import PrivacyFinder
-from openclawbench.release.privacy.scan import NAMES, texts_of
+from openclawbench.release.privacy.scan import NAMES, PLAIN_NAME, texts_of
 
 PLACE = ("step_id", "field", "quote")
 LONG_ENOUGH = 8  # length from which a find is replaced wherever it occurs, not only where a rule finds it
@@ -79,10 +79,14 @@ class Redactor:
             return [self.tree(item) for item in value]
         if not isinstance(value, dict):
             return value
-        tree = {name: inner if name in NAMES else self.tree(inner) for name, inner in value.items()}
+        tree = {self.name(name): inner if name in NAMES else self.tree(inner) for name, inner in value.items()}
         if is_quote(value):
             tree["quote"] = self.quotes.get(place_of(value), tree["quote"])
         return tree
+
+    def name(self, name: str) -> str:
+        """The name of a value: fields of records as they are, others are text."""
+        return name if PLAIN_NAME.fullmatch(name) else self.text(name)
 
     def line(self, value: dict[str, Any]) -> dict[str, Any]:
         """A line."""

@@ -1,6 +1,7 @@
 """The scan of released text: every line of the master tables and of the raw answers, each line once."""
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -20,6 +21,8 @@ Where = tuple[str, int | None, str, str, int | None, str]  # the fields of TextF
 WITH_TEXTS = (str, dict, list)  # kinds of plain data that texts are, or are in
 LINES_AT_ONCE = 512  # that are read together: fewer search the patterns too often, more need memory
 BYTES_AT_ONCE = 8_000_000  # of long lines, about: texts, plain data and columns take several times as much
+PLAIN_NAME = re.compile("[a-z_]{1,48}[0-9]?")  # of a field: no key has so few digits
+UNKNOWN_NAME = "…"  # in a place, of a value under a name that is no field
 AROUND = 24  # characters shown before and after a find
 # Fields of a released line, at any depth, that join records with one another and with their inputs.
 NAMES = (
@@ -213,8 +216,11 @@ def add_texts(value: Any, place: str, step_id: int | None, texts: list[tuple[str
     elif isinstance(value, dict):
         step_id = value.get("step_id", step_id)
         for name, inner in value.items():
+            field_name = name if PLAIN_NAME.fullmatch(name) else UNKNOWN_NAME
+            if field_name is UNKNOWN_NAME:  # not a field of a record: a text, shown in no place
+                texts.append((place, step_id, name))
             if isinstance(inner, WITH_TEXTS):
-                add_texts(inner, f"{place}.{name}" if place else name, step_id, texts)
+                add_texts(inner, f"{place}.{field_name}" if place else field_name, step_id, texts)
     elif isinstance(value, list):
         for number, item in enumerate(value):
             if isinstance(item, WITH_TEXTS):

@@ -11,7 +11,10 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from openclawbench.audit.calibration.form import CALIBRATION
+from openclawbench.base.spreadsheet import csv_bytes
 from openclawbench.errors import NotFound
+from openclawbench.release.privacy.gate import Gate
+from openclawbench.release.privacy.rules import PrivacyRules
 from openclawbench.workbench.access import explain_drawn, explain_step, open_drawn, open_trajectory
 from openclawbench.workbench.export_page import export_page
 from openclawbench.workbench.pages.forms import form_context
@@ -62,7 +65,7 @@ def trajectories(request: Request) -> Response:
     if request.query_params.get("format") == "csv":
         person.saw(rows)
         return Response(
-            in_order(rows, query).write_csv(),
+            csv_of(in_order(rows, query)),
             media_type="text/csv; charset=utf-8",
             headers=attachment_header("trajectories.csv"),
         )
@@ -89,6 +92,12 @@ def trajectories(request: Request) -> Response:
         "ways_out": suggest_filter_removals(index, query) if not rows.height else [],
     }
     return answer(request, "list.html", data, **context)
+
+
+def csv_of(rows: pl.DataFrame) -> bytes:
+    """The list for a spreadsheet, as a release would hold its texts. Raises ReleaseBlocked."""
+    gate = Gate(PrivacyRules.load(), "trajectories.csv")
+    return csv_bytes(rows.columns, ([*row.values()] for row in gate.let_out(rows.to_dicts())))
 
 
 def columns_with_values(index: pl.DataFrame, columns: tuple[str, ...]) -> tuple[str, ...]:
