@@ -94,6 +94,7 @@ def card(root: Path, facts: Facts, loadable: list[Config], rules: PublishRules, 
             [[code(cut), code(why), number(n)] for cut, why_n in facts["left_out"].items() for why, n in why_n.items()],
         ),
         pool=format_counts("slice", facts["pool"]),
+        widened=widened_notice(facts["widened"]),
         text=text_table(facts["text"]),
         made_by=made_by(facts),
         collected=describe_collection(facts),
@@ -292,6 +293,16 @@ def describe_collection(facts: Facts) -> str:
     times = [name for name in ("first", "last") if sessions[name]]
     lines += [[f"{name} time of a session (UTC)", code(sessions[name]), ""] for name in times]
     return table(["what", "value", "records"], lines)
+
+
+def widened_notice(phrases: list[str]) -> str:
+    """A paragraph on rules that let more pass than those of the program; blank if there are none."""
+    if not phrases:
+        return ""
+    return (
+        "**These rules let more pass than those that come with OpenClawBench**: "
+        f"{format_cell('; '.join(phrases))}. Search the text yourself before you pass it on.\n\n"
+    )
 
 
 def text_table(rows: list[Facts]) -> str:

@@ -14,6 +14,9 @@ from openclawbench.release.files.table_writer import typed_file
 from openclawbench.release.human_audited import human_counts
 from openclawbench.release.labels.labels import POOL_FILE, SPLITS_FILE
 from openclawbench.release.labels.places import CUTS, SIDES
+from openclawbench.release.privacy.policy import RULES_FILE
+from openclawbench.release.privacy.rules import PrivacyRules
+from openclawbench.release.privacy.widened import widened
 from openclawbench.release.provenance import NAME as PACKAGE
 from openclawbench.release.statistics.files import DATA as STATISTICS_FILE
 
@@ -26,6 +29,7 @@ def facts(root: Path) -> Facts:
     corpus: dataset_summary.json; gap: headline numbers of the corrected gap; models: one row per source model; labels:
     one row per cut and side; left_out: cut -> reason -> count; pool: slice -> count; made_by: values of `provenance` ->
     records; human: verdicts of people, one row per label_status; judges: those of the data package with certificates;
+    widened: what the rules of privacy let pass and the program's own do not;
     collected: source formats and the first and last time of a session (UTC), null if no session has a time.
     """
     models = models_of(root)
@@ -44,6 +48,7 @@ def facts(root: Path) -> Facts:
         "made_by": {name: sums_of(records, name) for name in MADE_BY},
         "human": human_counts(root),
         "judges": read_json_file(root / PACKAGE)["provenance"]["judges"],
+        "widened": widened(PrivacyRules.checked(read_json_file(root / RULES_FILE), root / RULES_FILE)),
         "collected": {
             "formats": sums_of(records, "source_format"),
             "first": records["first"].min(),

@@ -30,8 +30,10 @@ from openclawbench.release.files.table_writer import typed_file
 from openclawbench.release.human_audited import HUMAN_FILE, write_human
 from openclawbench.release.input_files import INPUTS_TABLE, write_input_files
 from openclawbench.release.labels.labels import POOL_FILE, SPLITS_FILE, as_json, write_labels
+from openclawbench.release.privacy.finder import PrivacyFinder
 from openclawbench.release.privacy.policy import RULES_FILE
 from openclawbench.release.privacy.publishing import Scanned
+from openclawbench.release.privacy.released_bytes import refuse_keys
 from openclawbench.release.privacy.rules import PrivacyRules
 from openclawbench.release.provenance import NAME as PACKAGE
 from openclawbench.release.provenance import RULES, data_package, rule_contents
@@ -229,6 +231,11 @@ def write_card(
     return {**package_digests, **{name: hashlib.sha256(content).hexdigest() for name, content in files.items()}}
 
 
+def search_files(staging: StagingFolder, privacy: PrivacyRules) -> None:
+    """Search every file for keys that stand outside the lines of records. Raises ReleaseBlocked."""
+    refuse_keys(staging.root, PrivacyFinder(privacy))
+
+
 def write_checksums(staging: StagingFolder, digests: Mapping[str, str]) -> None:
     """The list of all files with their digests."""
     staging.write(CHECKSUMS, "".join(f"{digests[path]}  {path}\n" for path in sorted(digests)).encode())
@@ -272,6 +279,6 @@ ROUNDS = (
         Step(check_release),
         Step(write_card, (README, CROISSANT), returns="digests"),
     ),
-    (Step(write_checksums, (CHECKSUMS,), in_this_process=True),),
+    (Step(search_files), Step(write_checksums, (CHECKSUMS,), in_this_process=True)),
 )
 STEPS = tuple(step for steps in ROUNDS for step in steps)

@@ -31,6 +31,7 @@ from openclawbench.release.labels.labels import LEFT_OUT_FILE, PART_STATUSES, PO
 from openclawbench.release.labels.places import CUTS, HOLD_OUT, SIDES
 from openclawbench.release.privacy.finder import PrivacyFinder
 from openclawbench.release.privacy.policy import RULES_FILE as PRIVACY
+from openclawbench.release.privacy.released_bytes import finds_in_files
 from openclawbench.release.privacy.rules import PrivacyRules
 from openclawbench.release.provenance import NAME as PACKAGE
 from openclawbench.release.provenance import RULES
@@ -44,7 +45,6 @@ from openclawbench.rules.fulltax.taxonomy import Taxonomy
 ENDING = re.compile(rf"(.+\.jsonl)({'|'.join(map(re.escape, CODECS))})?")
 SHARD = re.compile(r"-[0-9]{5}-of-[0-9]{5}\.parquet")
 DIVIDED = (*LINE_FILES, *RAW_FILES)  # tables that may be divided into several files
-SEARCHED_BYTES = 16_000_000  # of an unknown file: so much is searched for keys
 PLAIN_NAMES = (
     *(README, CROISSANT, PACKAGE, RULES, INDEX_FILE, PRIVACY, SUMMARY, SPLITS_FILE, DATA, TEXT, CHECKSUMS),
     *(
@@ -100,21 +100,21 @@ def check_forms(root: Path, form: Any, findings: Findings) -> None:
 def check_known(
     root: Path, models: list[str], provenance: MadeFrom | None, rules: PrivacyRules, findings: Findings
 ) -> None:
-    """Every file belongs to a release, and every prompt in force is there. An unknown file is searched for keys."""
+    """Every file belongs to a release, every prompt in force is there, and no file holds a key outside the lines of
+    records."""
     prompts = (
         {f"prompts/{prompt.stage}/{prompt.version}.md": prompt.stage for prompt in provenance.prompts}
         if provenance
         else {}
     )
     expected = {*PLAIN_NAMES, *prompts, *names_of(models)}
-    privacy_finder = PrivacyFinder(rules)
     present = set(names_in(root))
     for name in sorted(present):
         if is_known(name, expected) or (provenance is None and name.startswith("prompts/")):
             continue
         findings.add("file_unknown", name, "does not belong to a release, and no other check reads it. Remove it")
-        for kind, line in keys_in(root / name, privacy_finder):
-            findings.add("text_key", name, f"holds a find of kind {kind}", line)
+    for find in finds_in_files(root, PrivacyFinder(rules)):
+        findings.add("text_key", find.file, f'{find.place}: {find.kind} "{find.excerpt}"', find.line)
     asked_judges = {prompt.judge for prompt in provenance.judges} - BASELINE_JUDGES if provenance else set()
     for name, stage in prompts.items():
         if name not in present and (stage in PROMPTED or asked_judges):
@@ -153,15 +153,3 @@ def is_known(name: str, expected: set[str]) -> bool:
     shard = SHARD.search(name)
     table = f"{name[: shard.start()]}.jsonl" if shard and shard.end() == len(name) else ""
     return table in expected and table.rpartition("/")[2] in TABLES
-
-
-def keys_in(path: Path, privacy_finder: PrivacyFinder) -> Iterator[tuple[str, int]]:
-    """(kind, line) of each key in the beginning of a file, as text."""
-    try:
-        with path.open("rb") as file:
-            text = file.read(SEARCHED_BYTES).decode("utf-8", "replace")
-    except OSError:
-        return
-    for hit in privacy_finder.hits(text):
-        if hit.group == "key":
-            yield hit.kind, text.count("\n", 0, hit.start) + 1

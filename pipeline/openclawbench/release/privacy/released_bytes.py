@@ -1,0 +1,157 @@
+"""Released bytes besides the lines of records: names of files, settings with their comments, documents, label files,
+the metadata of Parquet files and pictures. They are searched for keys as they stand, because nothing redacts them."""
+
+import struct
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import polars as pl
+
+from openclawbench.errors import ReleaseBlocked
+from openclawbench.release.files.jsonl_files import CODECS, open_file, plain_name, table_of
+from openclawbench.release.files.names import LINE_FILES, RAW_FILES, ROOT
+from openclawbench.release.privacy.finder import PrivacyFinder
+from openclawbench.release.privacy.scan import excerpt
+
+TABLES = (*LINE_FILES, *RAW_FILES)  # of records, whose lines are searched as records
+KEYS = {"key", "suspected_key"}  # addresses in them are the publisher's
+AT_ONCE = 8_000_000  # bytes of a file that are searched together
+MOST_BYTES = 1_000_000_000  # of a file; a larger one that is no table of records is not read to its end
+SIGNATURE = b"\x89PNG\r\n\x1a\n"
+PIXELS = {b"IDAT", b"PLTE", b"fdAT"}
+NAMED = 5  # finds that the sentence names
+
+
+class ByteFind(NamedTuple):
+    """A find in a file of a release."""
+
+    file: str  # from the release folder, finds in it masked
+    place: str  # "line 7", "metadata", "name"
+    line: int | None
+    kind: str
+    excerpt: str  # masked
+
+
+def refuse_keys(root: Path, privacy_finder: PrivacyFinder) -> None:
+    """Raise ReleaseBlocked if a file holds a key that nothing redacts."""
+    finds = [*finds_in_files(root, privacy_finder)]
+    if finds:
+        named = "; ".join(f'{find.file}, {find.place}: {find.kind} "{find.excerpt}"' for find in finds[:NAMED])
+        more = f"; and {len(finds) - NAMED} more" if len(finds) > NAMED else ""
+        raise ReleaseBlocked(
+            f"nothing is released: files besides the records hold keys ({named}{more}). Remove them from your own rule "
+            "files and prompts; what is in a name, from the name."
+        )
+
+
+def finds_in_files(root: Path, privacy_finder: PrivacyFinder) -> Iterator[ByteFind]:
+    """Keys in every file of a release but in the lines of records, in the order of files."""
+    groups = privacy_finder.rules.blocked_in_names() & KEYS
+    for path in sorted(path for path in root.rglob("*") if path.is_file()) if groups else ():
+        name = path.relative_to(root).as_posix()
+        masked = masked_name(name, groups, privacy_finder)
+        if masked != name:
+            yield ByteFind(masked, "name", None, "name", masked)
+        for start, place, text in texts_in(path, name, privacy_finder):
+            hits = [hit for hit in privacy_finder.hits(text) if hit.group in groups]
+            for number, hit in enumerate(hits):
+                line = None if place else start + text.count("\n", 0, hit.start)
+                yield ByteFind(masked, place or f"line {line}", line, hit.kind, excerpt(text, hits, number))
+
+
+def masked_name(name: str, groups: set[str], privacy_finder: PrivacyFinder) -> str:
+    """The path with the keys in it masked."""
+    parts, at = [], 0
+    for hit in privacy_finder.hits(name.replace("/", " ")):
+        if hit.group in groups:
+            parts += [name[at : hit.start + hit.shown], f"…({hit.end - hit.start} characters)"]
+            at = hit.end
+    return "".join([*parts, name[at:]])
+
+
+def texts_in(path: Path, name: str, privacy_finder: PrivacyFinder) -> Iterator[tuple[int, str, str]]:
+    """(number of the first line, place or blank, text) of everything to search in a file."""
+    if path.suffix == ".parquet":
+        yield 1, "metadata", parquet_metadata(path)
+    elif path.suffix == ".png":
+        yield 1, "metadata", png_metadata(path.read_bytes())
+    elif is_table_of_records(name):
+        return
+    elif not plain_name(name).endswith(".jsonl"):
+        yield from text_pieces(path)
+    else:
+        for start, _, text in text_pieces(path):
+            lines = pl.Series(text.split("\n"))
+            looks = privacy_finder.worth_a_look(lines).select(pl.any_horizontal(pl.all())).to_series()
+            yield from ((start + number, "", lines[number]) for number in looks.arg_true())
+
+
+def is_table_of_records(name: str) -> bool:
+    """True for the lines of records: the tables of the models, which are searched record by record."""
+    folder, _, file = name.rpartition("/")
+    return folder.startswith(f"{ROOT}/") and table_of(plain_name(file)) in TABLES
+
+
+def text_pieces(path: Path) -> Iterator[tuple[int, str, str]]:
+    """The text of a file, whole lines together; a file that cannot be read is not searched, which its own check
+    reports."""
+    start, read = 1, 0
+    try:
+        with open_file(path) if path.suffix in CODECS else path.open("rb") as file:
+            while read < MOST_BYTES and (content := file.read(AT_ONCE)):
+                content += file.readline(AT_ONCE)
+                text = content.decode("utf-8", "replace")
+                yield start, "", text
+                start += text.count("\n")
+                read += len(content)
+    except OSError:
+        return
+
+
+def parquet_metadata(path: Path) -> str:
+    """The footer of a Parquet file as text, and the metadata of its schema, a value a line. Blank if it cannot be
+    read."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        with path.open("rb") as file:
+            file.seek(-8, 2)
+            (length,) = struct.unpack("<I", file.read(4))
+            file.seek(-8 - length, 2)
+            footer = file.read(length).decode("latin-1")
+        kinds = pq.read_schema(path)
+    except (OSError, struct.error, pa.ArrowException):
+        return ""
+    fields = (kind.metadata or {} for kind in kinds)
+    pairs = [pair for entries in (kinds.metadata or {}, *fields) for pair in entries.items()]
+    return "\n".join([footer, *(f"{key.decode('latin-1')}={value.decode('latin-1')}" for key, value in pairs)])
+
+
+def png_metadata(content: bytes) -> str:
+    """The chunks of a picture that are no pixels as text, a chunk a line, with what follows the picture."""
+    texts, at = [], len(SIGNATURE)
+    while content.startswith(SIGNATURE) and at + 8 <= len(content):
+        length, kind = struct.unpack(">I4s", content[at : at + 8])
+        body = content[at + 8 : at + 8 + length]
+        at += 12 + length
+        if kind in (b"zTXt", b"iTXt", b"iCCP"):
+            texts.append(inflated(body))
+        if kind not in PIXELS:
+            texts.append(body.decode("utf-8", "replace"))
+        if kind == b"IEND":
+            break
+    return "\n".join([*texts, content[at:].decode("utf-8", "replace")])
+
+
+def inflated(body: bytes) -> str:
+    """The compressed text of a chunk; blank if there is none."""
+    for at in range(len(body) - 2):
+        if body[at : at + 1] == b"\x78":
+            try:
+                return zlib.decompressobj().decompress(body[at:], 1 << 20).decode("utf-8", "replace")
+            except zlib.error:
+                continue
+    return ""
