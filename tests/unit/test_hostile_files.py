@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from normalizing import Normalized, Row, check_accounting, normalized_folder, read
 
+from openclawbench.construct.normalize.session_rows import outcome_row
 from openclawbench.intake.lineage import own_ancestors
 from openclawbench.sources.io.timestamps import is_written, iso_time
 from openclawbench.sources.openclaw.records import decode_outline
@@ -121,11 +122,16 @@ NO_TIMES += [
     "2026-13-01T00:00:00.000Z",
     "2026-01-00T00:00:00.000Z",
     "yesterday",
-    "1767225600000",
+    "2026-01-01 00:00:00",
+    "2026-01-01T00:00:00.000",
+    "20260101",
+    "1970-01-01T00:00:00.000Z",
+    "0001-01-01T00:00:00Z",
+    "0",
 ]
 
 
-@pytest.mark.parametrize("time", [*NO_TIMES, True, 1e300, -1e300, {"x": 1}, [], "9" * 5000])
+@pytest.mark.parametrize("time", [*NO_TIMES, True, 0, -5, 12.5, 86_400_000, 1e300, -1e300, {"x": 1}, [], "9" * 5000])
 def test_what_is_no_time_is_null_and_stops_nothing(time: Any) -> None:
     assert iso_time(time) is None
     other = SAY | {"id": "b", "parentId": "a", "timestamp": time}
@@ -140,10 +146,15 @@ def test_what_is_no_time_is_null_and_stops_nothing(time: Any) -> None:
         ("2024-02-29T00:00:00.000Z", "2024-02-29T00:00:00.000Z"),
         ("2026-01-31T23:59:59.999Z", "2026-01-31T23:59:59.999Z"),
         ("2026-01-01T02:00:00+02:00", TIME),
-        ("2026-01-01 00:00:00", TIME),
+        ("2026-01-01 00:00:00+00:00", TIME),
+        (1767225600, TIME),
+        (1767225600.25, "2026-01-01T00:00:00.250Z"),
         (1767225600000, TIME),
         (1767225600000.0, TIME),
-        (-5, "1969-12-31T23:59:59.995Z"),
+        (1767225600000000, TIME),
+        (1767225600000000000, TIME),
+        ("1767225600000", TIME),
+        ("1767225600.25", "2026-01-01T00:00:00.250Z"),
     ],
 )
 def test_what_is_a_time_is_read(written: Any, time: str) -> None:
@@ -158,7 +169,8 @@ def test_the_quick_look_at_a_time_is_right(moment: Any, day: int) -> None:
     except ValueError:
         valid = False
     assert valid or is_written(text) is None
-    assert is_written(text) is not None or not valid or (moment.month, day) == (2, 29)
+    is_common = valid and 2000 <= moment.year < 2100 and (moment.month, day) != (2, 29)
+    assert is_written(text) is not None or not is_common
 
 
 def test_an_outline_is_of_what_the_record_is() -> None:
@@ -193,3 +205,24 @@ def test_names_and_ids_that_differ_in_case_are_different(tmp_path: Path) -> None
     )
     assert sorted(row["session_id"] for row in actual_normalized.trajectories) == ["Same", "same"]
     assert [row["num_steps"] for row in actual_normalized.trajectories] == [1, 1]
+
+
+def test_a_time_that_is_left_out_is_counted_with_its_line() -> None:
+    """A clock without a zone is not UTC: it says nothing of when something happened."""
+    local = SAY | {"id": "b", "parentId": "a", "timestamp": "2026-01-01T09:00:00"}
+    unknown = SAY | {"id": "c", "parentId": "b", "timestamp": "1970-01-01T00:00:00.000Z"}
+    outcome = outcome_row(read(session("s", SAY, local, unknown, local | {"id": "d", "parentId": "c"})))
+    assert outcome["warnings"] == [
+        {"name": "time_without_zone", "count": 2, "line": 3},
+        {"name": "unreadable_time", "count": 1, "line": 4},
+    ]
+
+
+@pytest.mark.parametrize("seconds", [1767225600, 1767225600.0, "1767225600"])
+def test_seconds_since_1970_are_of_their_year_in_other_formats_too(seconds: Any) -> None:
+    step = {"step_id": 1, "source": "agent", "message": "hi", "timestamp": seconds}
+    document = {"schema_version": "ATIF-v1.4", "agent": {"name": "a", "version": "1"}, "steps": [step]}
+    session_file = read(json.dumps(document).encode(), "m/t.json")
+    assert session_file.session is not None
+    assert [step["timestamp"] for step in session_file.session.steps] == [TIME]
+    assert session_file.session.run["started_at"] == TIME

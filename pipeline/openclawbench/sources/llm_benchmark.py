@@ -13,7 +13,7 @@ from openclawbench.rules.intake.normalize import NormalizeRules
 from openclawbench.sources.base import MalformedSession, Member, ParsedSession, Source, read_session_lines
 from openclawbench.sources.io.json_values import number_of, text_of
 from openclawbench.sources.io.jsonl import FATAL, Fault, RawLine, pieces, texts_of_line
-from openclawbench.sources.io.timestamps import iso_time
+from openclawbench.sources.io.timestamps import iso_time, read_times
 from openclawbench.sources.io.usd import cannot_be, stated_usage
 from openclawbench.sources.step_builder import StepList
 
@@ -123,6 +123,7 @@ def session_of(row: RawLine, content: bytes, warnings: list[Fault], rules: Norma
     steps = StepList(rules)
     text = reply_of(value)
     started, ended = iso_time(value.get("started_at_ms")), iso_time(value.get("ended_at_ms"))
+    _, time_faults = read_times((value.get(name), row.line) for name in ("started_at_ms", "ended_at_ms"))
     if text is None:
         steps.counts["failed_call" if is_failure(value) else "empty_reply"] += 1
     else:
@@ -146,7 +147,7 @@ def session_of(row: RawLine, content: bytes, warnings: list[Fault], rules: Norma
         records_in=1,
         record_counts=steps.counts,
         record_digests=[hashlib.blake2b(raw.strip(), digest_size=16).digest()],
-        warnings=warnings,
+        warnings=warnings + time_faults,
     )
 
 

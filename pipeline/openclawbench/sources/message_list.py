@@ -11,7 +11,7 @@ from openclawbench.rules.intake.normalize import NormalizeRules
 from openclawbench.sources.base import MalformedSession, ParsedSession, RecordDigests, Source, read_document_rows
 from openclawbench.sources.chat_steps import ROLES, Message, decode_message, take_messages
 from openclawbench.sources.io.jsonl import Fault
-from openclawbench.sources.io.timestamps import iso_time
+from openclawbench.sources.io.timestamps import read_times
 from openclawbench.sources.step_builder import StepList
 
 
@@ -38,7 +38,8 @@ class MessageList(Source):
         take_messages(steps, rows)
         session = ParsedSession(self.name, None, session_version=None)
         session.steps, session.user_turns = steps.steps, steps.user_turns
-        session.run = steps.run_summary([time for message in messages if (time := iso_time(message.timestamp))])
+        times, session.warnings = read_times((row.value.timestamp, row.line) for row in rows)
+        session.run = steps.run_summary(times)
         session.order_ambiguous = any(step["order_ambiguous"] for step in steps.steps)
         session.records_in, session.record_counts = len(rows), steps.counts
         session.record_digests = RecordDigests(content, rows)

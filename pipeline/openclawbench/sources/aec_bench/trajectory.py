@@ -10,7 +10,6 @@ from openclawbench.sources.aec_bench import context as aec_context
 from openclawbench.sources.aec_bench.records import (
     FORMAT,
     ROLES,
-    Entry,
     decode_entry,
     is_header,
     opens_conversation,
@@ -26,7 +25,7 @@ from openclawbench.sources.base import (
     read_session_lines,
 )
 from openclawbench.sources.io.jsonl import Fault, RawFile, RawLine, pieces
-from openclawbench.sources.io.timestamps import iso_time
+from openclawbench.sources.io.timestamps import iso_time, read_times
 from openclawbench.sources.sidecars.jsonl_sidecar import records_in
 from openclawbench.sources.step_builder import StepList
 
@@ -153,11 +152,7 @@ def complete(
     session.escaped_fields = steps.escaped_fields
     session.order_ambiguous = any(step["order_ambiguous"] for step in steps.steps)
     session.record_counts.update(+steps.counts)
-    session.run = aec_context.run_summary(steps, times_of(lines), context, rules)
+    times, time_faults = read_times((row.value.timestamp, row.line) for row in lines)
+    session.run = aec_context.run_summary(steps, times, context, rules)
+    session.warnings += time_faults
     return session
-
-
-def times_of(lines: list[RawLine]) -> list[str]:
-    """Times of the lines that have one."""
-    entries: list[Entry] = [row.value for row in lines]
-    return [time for entry in entries if (time := iso_time(entry.timestamp))]

@@ -30,6 +30,7 @@ from openclawbench.sources.base import (
 from openclawbench.sources.io.json_ranges import element_ranges
 from openclawbench.sources.io.json_values import text_of, why_not_json
 from openclawbench.sources.io.jsonl import BOM, Fault, RawLine, UnexpectedShape, is_utf8, pieces, readable
+from openclawbench.sources.io.timestamps import read_times
 from openclawbench.sources.io.usd import stated_usage, total_of
 from openclawbench.sources.sidecars import harbor
 from openclawbench.sources.sidecars.jsonl_sidecar import is_session_header, records_in
@@ -111,6 +112,7 @@ class Atif(Source):
             builder.take(row)
         builder.finish()
         steps = builder.list
+        times, time_faults = read_times((row.value.timestamp, row.line) for row in rows)
         subagents = len(document.subagent_trajectories or [])
         session = ParsedSession(
             source_format=self.format_name,
@@ -121,10 +123,10 @@ class Atif(Source):
             escaped_fields=steps.escaped_fields,
             steps=steps.steps,
             user_turns=steps.user_turns,
-            run=run_summary(builder, document.final_metrics),
+            run=run_summary(builder, document.final_metrics, times),
             records_in=described + len(rows) + subagents,
             record_digests=[step_digest(row) for row in rows],
-            warnings=warnings_of(content, document),
+            warnings=warnings_of(content, document) + time_faults,
         )
         session.record_counts.update(+steps.counts)
         if described:
@@ -273,7 +275,7 @@ def warnings_of(content: bytes, document: Document) -> list[Fault]:
     return warnings
 
 
-def run_summary(builder: AtifBuilder, final: Any) -> dict[str, Any]:
+def run_summary(builder: AtifBuilder, final: Any, times: list[str]) -> dict[str, Any]:
     """The RunSummary: totals as the document states them, else the sums of its steps."""
     stated = stated_usage(figures_of(final, "total_", builder.agent_name))
     known = {"stop_reason": builder.last_stop} | builder.usage.known()
@@ -283,4 +285,4 @@ def run_summary(builder: AtifBuilder, final: Any) -> dict[str, Any]:
         known["unreported_usage"] = 0
     if builder.last_stop in ("error", "aborted"):
         known["end"] = builder.last_stop
-    return builder.list.run_summary(builder.times, **known)
+    return builder.list.run_summary(times, **known)

@@ -64,7 +64,6 @@ class AtifBuilder:
         self.models: dict[str, None] = {}
         self.usage = Usage()
         self.last_stop: str | None = None
-        self.times: list[str] = []
         self.open: Stretch | None = None
 
     def take(self, row: RawLine) -> None:
@@ -74,7 +73,6 @@ class AtifBuilder:
             self.list.counts["copied_context"] += 1
             return
         time = iso_time(step.timestamp)
-        self.times += [time] if time else []
         if step.source == "user":
             self.follow()
             self.list.counts["user_turn"] += 1

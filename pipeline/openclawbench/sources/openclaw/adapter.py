@@ -18,7 +18,7 @@ from openclawbench.sources.io.json_values import text_of
 from openclawbench.sources.io.jsonl import Fault, RawFile, RawLine, read_lines, readable
 from openclawbench.sources.io.record_spans import LazyContent, Spans
 from openclawbench.sources.io.step_spool import StepSpool
-from openclawbench.sources.io.timestamps import iso_time
+from openclawbench.sources.io.timestamps import iso_time, time_fault
 from openclawbench.sources.openclaw.background_commands import link_background
 from openclawbench.sources.openclaw.branches import Branch, Node, active_branch, is_chain
 from openclawbench.sources.openclaw.context import first_prompt, native_name
@@ -284,6 +284,8 @@ def build(
         line = row.value
         if time := iso_time(line.timestamp):
             times.append(time)
+        elif line.timestamp is not None:
+            session.warnings.append(time_fault(line.timestamp, row.line))
         if line.type == "message" and line.message is not None:
             builder.message(row, line.message, time)
         else:

@@ -8,6 +8,7 @@ from openclawbench.rules.intake.normalize import NormalizeRules
 from openclawbench.sources.base import MalformedSession, ParsedSession, Source
 from openclawbench.sources.io.json_values import text_of
 from openclawbench.sources.io.jsonl import Fault
+from openclawbench.sources.io.timestamps import read_times
 from openclawbench.sources.run_artifact.attempts import acts, build
 from openclawbench.sources.run_artifact.document import Document, read_document
 from openclawbench.sources.run_artifact.run_summary import models, run_summary
@@ -109,8 +110,14 @@ class RunArtifact(Source):
             records_in=1 + len(document.events),
             record_counts=steps.counts + Counter({"metadata:document": 1}),
             record_digests=document.digests,
-            warnings=[*document.warnings, *trace.warnings, *document_faults(document, context)],
+            warnings=[*document.warnings, *trace.warnings, *time_faults(document), *document_faults(document, context)],
         )
+
+
+def time_faults(document: Document) -> list[Fault]:
+    """Warnings of times that say nothing: of the run, and of its events."""
+    of_run = [(document.part("timing").get(name), 1) for name in ("started_at", "completed_at")]
+    return read_times([*of_run, *((event.value.get("timestamp"), event.row.line) for event in document.events)])[1]
 
 
 def by_kind(sidecars: dict[str, Any], kind: str) -> list[tuple[str, Any]]:
