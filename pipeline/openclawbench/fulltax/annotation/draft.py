@@ -29,6 +29,16 @@ class Draft:
     structured: bool = False  # B2 has a readable answer
     repairs: list[Repair] = field(default_factory=list)
 
+    @classmethod
+    def as_answered(cls, b1: StageB1 | None, b2: StageB2 | None) -> "Draft":
+        """The draft of these answers, neither checked nor repaired."""
+        draft = cls()
+        if b1 is not None:
+            draft.take_b1(b1)
+        if b2 is not None:
+            draft.take_b2(b2)
+        return draft
+
     def take_b1(self, b1: StageB1) -> None:
         """Take over B1's decision."""
         self.is_anomalous = b1.trajectory_is_anomalous
@@ -52,6 +62,9 @@ class Draft:
         before = getattr(self, name)
         setattr(self, name, after)
         self.repairs.append(Repair(rule_id=rule_id, field=name, before=as_json(before), after=as_json(after)))
+
+
+DECIDED = [name for name in Draft.__dataclass_fields__ if name not in ("structured", "repairs")]  # fields of a label
 
 
 def as_json(value: Any) -> str | None:

@@ -3,16 +3,26 @@
 It reads evidence and the decisions of the four stages, never an oracle outcome or a risk.
 """
 
-from typing import Any
+from typing import Any, TypeVar
 
 import polars as pl
+from pydantic import BaseModel
 
 from openclawbench.fulltax.annotation.couplings import outvoted_descriptors
-from openclawbench.fulltax.annotation.draft import Draft
+from openclawbench.fulltax.annotation.draft import DECIDED, Draft
 from openclawbench.fulltax.annotation.repairs import RuleSet
 from openclawbench.fulltax.annotation.tier import StageDecisions, conclude
 from openclawbench.fulltax.requests import LABEL, by_key
-from openclawbench.records.fulltax import Annotation, Annotations, DecisionsA, DecisionsB1, DecisionsB2, DecisionsC
+from openclawbench.records.fulltax import (
+    Annotation,
+    Annotations,
+    DecisionsA,
+    DecisionsB1,
+    DecisionsB2,
+    DecisionsC,
+    StageB1,
+    StageB2,
+)
 from openclawbench.records.packet import Evidence, Evidences, PacketIndexes
 from openclawbench.records.tiers import tier_of
 from openclawbench.rules.fulltax.checks import CheckRules
@@ -21,6 +31,8 @@ from openclawbench.rules.fulltax.taxonomy import Taxonomy
 from openclawbench.runtime.stage import stage
 from openclawbench.tables.record import TRAJECTORY_KEY
 from openclawbench.tables.schema import from_records
+
+Answer = TypeVar("Answer", bound=BaseModel)
 
 
 @stage(scope="shard")
@@ -60,16 +72,25 @@ def without_unused_texts(evidence: pl.LazyFrame, subtypes: pl.LazyFrame) -> pl.L
     return joined.with_columns(texts).drop("asked")
 
 
+def answer_of(decisions: StageDecisions, stage: str, model: type[Answer]) -> Answer | None:
+    """The readable answer of a stage; None if there is none."""
+    decision = decisions[stage]
+    return model.model_validate(decision["answer"]) if decision and decision["answer"] else None
+
+
 def annotate(evidence: Evidence, decisions: StageDecisions, packet_sha256: str, rules: RuleSet) -> dict[str, Any]:
-    """The annotation of one trajectory."""
+    """The annotation of one trajectory. In review it has the fields that B1 and B2 answered, neither repaired nor
+    filled."""
     draft = Draft()
     cause, remaining = conclude(draft, evidence, decisions, rules)
     if cause is None:
         draft.repairs += outvoted_descriptors(draft, evidence, rules.checks)
+    else:  # a person reviews what the judge said, not what repairs made of it
+        draft = Draft.as_answered(answer_of(decisions, "b1", StageB1), answer_of(decisions, "b2", StageB2))
     asked = [decision for decision in decisions.values() if decision]
     format_repairs = [repair for decision in asked for repair in decision["repairs"]]
     repairs = [*format_repairs, *(repair.model_dump() for repair in draft.repairs)]
-    plain = {name: getattr(draft, name) for name in Draft.__dataclass_fields__ if name not in ("structured", "repairs")}
+    plain = {name: getattr(draft, name) for name in DECIDED}
     return {
         "source_model": evidence.source_model,
         "trajectory_id": evidence.trajectory_id,

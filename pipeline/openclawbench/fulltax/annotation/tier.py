@@ -23,8 +23,6 @@ def conclude(draft: Draft, evidence: Evidence, decisions: StageDecisions, rules:
     if decisions["a"] is None:
         return "unmatched_oracle", []
     if unread := next((row for row in decisions.values() if row and row["outcome"] != "parsed"), None):
-        if decisions["b1"] and decisions["b1"]["answer"]:
-            draft.take_b1(StageB1.model_validate(decisions["b1"]["answer"]))
         return UNREAD.get(unread["failure"], "truncation_or_parse_failure"), []
     triage = StageA.model_validate(decisions["a"]["answer"])
     if triage.route_label == "review":

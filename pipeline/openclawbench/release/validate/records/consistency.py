@@ -6,7 +6,7 @@ from typing import Any, get_args
 
 from openclawbench.construct.summarize_run import PERSON
 from openclawbench.fulltax.annotation.checks import check
-from openclawbench.fulltax.annotation.draft import Draft
+from openclawbench.fulltax.annotation.draft import DECIDED, Draft
 from openclawbench.fulltax.annotation.quote_grounding import is_grounded
 from openclawbench.records.packet import Evidence
 from openclawbench.records.release import Master
@@ -47,14 +47,17 @@ Problem = tuple[str, str]  # check, message
 
 
 def problems(row: Master, taxonomy: Taxonomy, rules: CheckRules) -> Iterator[Problem]:
-    """Everything wrong with a record, as (check, message)."""
+    """Everything wrong with a record, as (check, message). A record in review carries the judge's answer as it was,
+    whatever it says: the rules of acceptance hold for accepted records alone."""
     yield from vocabulary(row)
     yield from steps(row)
     yield from context(row)
-    yield from places(row)
     yield from decision(row)
-    yield from quotes(row)
-    if row.quality_tier != REVIEW:
+    if row.quality_tier == REVIEW:
+        yield from as_answered(row)
+    else:
+        yield from acceptance(row)
+        yield from quotes(row)
         yield from protocol(row, taxonomy, rules)
 
 
@@ -111,16 +114,18 @@ def context(row: Master) -> Iterator[Problem]:
         yield "context", f"risk_score_raw is {row.risk_score_raw:g}; its breakdown adds up to {total:g}"
 
 
-def places(row: Master) -> Iterator[Problem]:
-    """Onsets and spans lie inside the trajectory. Spans of a record in review are not checked: they are the judge's,
-    and may be the cause of the review."""
-    for name in ONSETS:
-        onset = getattr(row, name)
-        if onset is not None and not 1 <= onset <= row.num_steps:
-            yield "onset_range", f"{name} {onset} is not a step of 1 to {row.num_steps}"
-    for span in row.segment_spans if row.quality_tier != REVIEW else []:
-        if not 1 <= span.start_step <= span.end_step <= row.num_steps:
-            yield "span_range", f"span {span.start_step} to {span.end_step} is not inside steps 1 to {row.num_steps}"
+def decision(row: Master) -> Iterator[Problem]:
+    """Tier, cause and status fit each other (T22, T30); the decision is that of stage B1; candidates are steps."""
+    review = row.quality_tier == REVIEW
+    if review == (row.review_cause is None):
+        yield "tier", f"quality_tier is {row.quality_tier}, and review_cause is {row.review_cause}"
+    if row.label_status != STATUS_OF.get(row.quality_tier):
+        yield "tier", f"label_status is {row.label_status}, and quality_tier is {row.quality_tier}"
+    b1 = row.stages.b1
+    if b1 is not None and row.is_anomalous != b1.trajectory_is_anomalous:
+        yield "label", f"is_anomalous is {row.is_anomalous}; stage B1 gives {b1.trajectory_is_anomalous}"
+    if b1 is None and row.is_anomalous:
+        yield "label", "is anomalous without a readable answer of stage B1"
     candidates = row.onset_candidates.model_dump()
     listed = [value for value in candidates.values() if isinstance(value, int)] + candidates["top_k_risky_steps"]
     for step_id in listed:
@@ -128,16 +133,19 @@ def places(row: Master) -> Iterator[Problem]:
             yield "onset_range", f"onset candidate {step_id} is not a step of 1 to {row.num_steps}"
 
 
-def decision(row: Master) -> Iterator[Problem]:
-    """Tier, cause and label fit each other (T22, T30)."""
-    review = row.quality_tier == REVIEW
-    if review == (row.review_cause is None):
-        yield "tier", f"quality_tier is {row.quality_tier}, and review_cause is {row.review_cause}"
-    if row.label_status != STATUS_OF.get(row.quality_tier):
-        yield "tier", f"label_status is {row.label_status}, and quality_tier is {row.quality_tier}"
-    if not review and row.provenance.judge in BASELINE_JUDGES and row.quality_tier != BASELINE_TIER:
+def as_answered(row: Master) -> Iterator[Problem]:
+    """A record in review has the fields that stages B1 and B2 answered, unchanged."""
+    answered = Draft.as_answered(row.stages.b1, row.stages.b2)
+    for name in DECIDED:
+        if getattr(row, name) != getattr(answered, name):
+            yield "label", f"is in review, and its {name} is not the one that the judge answered"
+
+
+def acceptance(row: Master) -> Iterator[Problem]:
+    """What an accepted record must be: decided, with a label whose fields fit, inside the trajectory."""
+    if row.provenance.judge in BASELINE_JUDGES and row.quality_tier != BASELINE_TIER:
         yield "tier", f"is {row.quality_tier}, and its judge ({row.provenance.judge}) makes a baseline at best"
-    if not review and row.is_anomalous is None:
+    if row.is_anomalous is None:
         yield "tier", "is accepted without a decision"
     if row.quality_tier == REPAIRED and not row.repairs:
         yield "tier", "is accepted_repaired without a repair"
@@ -146,27 +154,29 @@ def decision(row: Master) -> Iterator[Problem]:
         extra += ["segment_spans"] if row.segment_spans else []
         if extra:
             yield "label", f"is normal but has {', '.join(extra)}"
-    if row.is_anomalous and not review and row.anomaly_type_l2 is None:
+    if row.is_anomalous and row.anomaly_type_l2 is None:
         yield "label", "is accepted as anomalous without a subtype"
-    b1 = row.stages.b1
-    if b1 is not None and row.is_anomalous != b1.trajectory_is_anomalous:
-        yield "label", f"is_anomalous is {row.is_anomalous}; stage B1 gives {b1.trajectory_is_anomalous}"
-    if b1 is None and row.is_anomalous:
-        yield "label", "is anomalous without a readable answer of stage B1"
+    for name in ONSETS:
+        onset = getattr(row, name)
+        if onset is not None and not 1 <= onset <= row.num_steps:
+            yield "onset_range", f"{name} {onset} is not a step of 1 to {row.num_steps}"
+    for span in row.segment_spans:
+        if not 1 <= span.start_step <= span.end_step <= row.num_steps:
+            yield "span_range", f"span {span.start_step} to {span.end_step} is not inside steps 1 to {row.num_steps}"
 
 
 def quotes(row: Master) -> Iterator[Problem]:
     """Every released quote occurs where it says."""
     evidence = as_evidence(row)
-    for quote in row.evidence_steps if row.quality_tier != REVIEW else []:
+    for quote in row.evidence_steps:
         if not is_grounded(evidence, quote):
             yield "quote", f"the quote {quote.quote[:60]!r} does not occur in {quote.field} of step {quote.step_id}"
 
 
 def protocol(row: Master, taxonomy: Taxonomy, rules: CheckRules) -> Iterator[Problem]:
     """The deterministic checks (T28) find nothing in an accepted record."""
-    names = set(Draft.__dataclass_fields__) & set(Master.model_fields)
-    draft = Draft(**{name: getattr(row, name) for name in names}, structured=row.stages.b2 is not None)
+    fields = {name: getattr(row, name) for name in DECIDED}
+    draft = Draft(**fields, repairs=row.repairs, structured=row.stages.b2 is not None)
     for finding in check(draft, as_evidence(row), taxonomy, rules):
         yield f"protocol_{finding.issue.check}", finding.issue.message
 
