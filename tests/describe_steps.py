@@ -21,6 +21,7 @@ DEFAULTS: dict[str, Any] = dict.fromkeys(Step.model_fields) | {
     "trajectory_id": "t",
     "user_turn": 1,
     "result_synthetic": False,
+    "result_is_error": False,
     "has_result": True,
     "followed": True,
     "partial": False,

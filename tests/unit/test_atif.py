@@ -360,3 +360,52 @@ def test_damage_is_a_refusal_or_a_session_never_an_exception(seed: int) -> None:
     else:
         places = [raw for step in session.steps for raw in step["raw"]]
         assert all(0 <= raw["offset"] < raw["offset"] + raw["length"] <= len(content) for raw in places)
+
+
+# ---- how a call ended, by the fields of its writer -------------------------------------------------------------------
+CLAUDE = {"tool_use_result": {"stdout": "", "stderr": "x" * 400, "exitCode": 2, "interrupted": False}}
+
+
+@pytest.mark.parametrize(
+    "fields, is_error, details",
+    [
+        ({}, None, None),
+        ({"extra": {"is_error": True}}, True, {"is_error": True}),
+        ({"extra": {"tool_result_is_error": False}}, False, {"tool_result_is_error": False}),
+        ({"extra": {"tool_result_metadata": CLAUDE | {"is_error": True}}}, True, {"exitCode": 2}),
+        ({"extra": {"error": "no such file"}}, True, {"error": "no such file"}),
+        ({"extra": {"success": True}}, False, {"success": True}),
+        ({"extra": {"status": "error", "error": None}}, None, {"status": "error", "error": None}),
+    ],
+)
+def test_how_a_call_ended_is_read_from_the_result(
+    fields: dict[str, Any], is_error: bool | None, details: dict[str, Any] | None
+) -> None:
+    session = parse_steps(agent(tool_calls=[call("c")], observation=seen({"source_call_id": "c"} | fields)))
+    (step,) = session.steps
+    assert step["result_is_error"] is is_error
+    assert details is None or details.items() <= json.loads(step["result_details"]).items()
+
+
+def test_how_a_call_ended_is_read_from_the_step_around_its_only_result() -> None:
+    one, two = (call("c"), call("d"))
+    alone = parse_steps(
+        agent(tool_calls=[one], observation=seen(("c", "a")), extra={"tool_metadata": {"exit_code": 3}}),
+        agent(tool_calls=[one], observation=seen(("c", "a")), extra={"tool_result_is_error": True}),
+        agent(
+            tool_calls=[one, two], observation=seen(("c", "a"), ("d", "b")), extra={"tool_metadata": {"exit_code": 3}}
+        ),
+        agent(
+            tool_calls=[one, two],
+            observation=seen(("c", "a"), ("d", "b")),
+            extra={"tool_call_details": {"d": {"status": "completed", "metadata": {"exit_code": 4}}}},
+        ),
+    )
+    assert shape(alone, "result_is_error", "result_details") == [
+        (None, '{"exitCode": 3}'),
+        (True, None),
+        (None, None),
+        (None, None),
+        (None, None),
+        (None, '{"exitCode": 4}'),
+    ]

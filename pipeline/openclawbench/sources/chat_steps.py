@@ -1,6 +1,7 @@
 """Chat messages with OpenAI's `tool_calls` -> ReAct steps and user turns: the shapes of messages and their conversion,
 shared by adapters of several formats."""
 
+import json
 from typing import Any
 
 import msgspec
@@ -8,6 +9,7 @@ import msgspec
 from openclawbench.sources.io.content_text import text_or_json
 from openclawbench.sources.io.jsonl import RawLine, decode_shape
 from openclawbench.sources.result_pairing import Called, pair
+from openclawbench.sources.stated_end import stated_end
 from openclawbench.sources.step_builder import Feedback, Moment, Speech, StepList, not_blank
 
 ROLES = ("system", "developer", "user", "assistant", "tool")
@@ -37,8 +39,19 @@ class Message(msgspec.Struct):
     tool_call_id: Any = None
     name: Any = None
     timestamp: Any = None
+    # Of a tool's message: how the call ended, as its writer names it.
+    is_error: Any = None
+    isError: Any = None
+    error: Any = None
+    status: Any = None
+    success: Any = None
+    exit_code: Any = None
+    extra: Any = None
+    metadata: Any = None
+    additional_kwargs: Any = None
 
 
+ENDS = ("is_error", "isError", "error", "status", "success", "exit_code", "extra", "metadata", "additional_kwargs")
 MESSAGE = msgspec.json.Decoder(Message)
 
 
@@ -142,4 +155,6 @@ def id_of(value: Any) -> str | None:
 
 def feedback_of(row: RawLine) -> Feedback:
     """What a tool's message says."""
-    return Feedback(not_blank(content_text(row.value.content)), [row])
+    message: Message = row.value
+    is_error, details = stated_end({name: getattr(message, name) for name in ENDS})
+    return Feedback(not_blank(content_text(message.content)), [row], json.dumps(details) if details else None, is_error)

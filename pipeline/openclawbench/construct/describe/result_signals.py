@@ -6,6 +6,7 @@ import msgspec
 import polars as pl
 
 from openclawbench.base.memoize import memoize
+from openclawbench.construct.describe.envelopes import with_envelopes
 from openclawbench.rules.construct.describe import TEXT_KINDS, DescribeRules, ReportRules
 from openclawbench.rules.loading.tool_names import plain_column, plain_name, plain_names
 from openclawbench.tables.lookup_join import lookup_join
@@ -22,6 +23,7 @@ BODY = {
     "note": pl.String,
     "refusal": pl.String,
     "of_run": pl.Boolean,
+    "success": pl.Boolean,
 }
 
 REPORT = {"report_status": pl.String, "report_number": pl.Boolean, "report_error": pl.String, "report_code": pl.Boolean}
@@ -82,7 +84,7 @@ def with_signs(steps: pl.LazyFrame, rules: DescribeRules) -> pl.DataFrame:
     frame = lookup_join(step_rows, text_bodies, ["text_body"]).lazy()
     for columns in signal_columns(rules):
         frame = frame.with_columns_seq(columns)
-    return collect_in_pool(frame.drop(BETWEEN), "signs")
+    return with_envelopes(collect_in_pool(frame, "signs"), rules).drop(BETWEEN)
 
 
 BETWEEN = [
@@ -96,6 +98,7 @@ BETWEEN = [
     "call",
     "printed",
     "shown",
+    "returns_content",
 ]  # columns on the way
 
 
@@ -103,7 +106,7 @@ BETWEEN = [
 def signal_columns(rules: DescribeRules) -> list[list[pl.Expr]]:
     """The columns that lead to the signs, each group made of those before it."""
     status, plain = rules.status, pl.col("plain")
-    own = ~(pl.col("spoken") | returns_content(rules)) | (pl.col("text_tool") == plain)
+    own = ~(pl.col("spoken") | pl.col("returns_content")) | (pl.col("text_tool") == plain)
     trusted = own.fill_null(False) | pl.col("text_of_run").fill_null(False) | prints_failure(rules)
     message = pl.coalesce("details_error", "text_error", "details_note", "text_note", "reflection_text", pl.lit(""))
     at_end, at_front = (
@@ -112,6 +115,7 @@ def signal_columns(rules: DescribeRules) -> list[list[pl.Expr]]:
     )
     return [
         [plain_column("name").alias("plain"), pl.col("kind").is_in(TEXT_KINDS).fill_null(False).alias("spoken")],
+        [returns_content(rules).alias("returns_content")],
         [
             trusted.alias("trusted"),
             (pl.col("spoken") | plain.is_in(plain_names(status.process_tools)).fill_null(False)).alias("prints"),
@@ -130,7 +134,7 @@ def signal_columns(rules: DescribeRules) -> list[list[pl.Expr]]:
 
 def returns_content(rules: DescribeRules) -> pl.Expr:
     """True if a JSON text is what a tool found somewhere: a file, a page, an output."""
-    status, body = rules.status, pl.when(pl.col("text_body").is_not_null())
+    status, body = rules.status, pl.when(pl.col("text_body").is_not_null() | pl.col("result_is_error").is_null())
     by_words = body.then("name").str.contains(status.content_names).fill_null(False)
     by_rule = pl.col("event_rule").is_in(status.content_rules).fill_null(False)
     return pl.col("plain").is_in(plain_names(status.content_tools)) | by_words | by_rule
@@ -212,6 +216,7 @@ def read_body(text: str) -> tuple[Any, ...]:
         next((value for value in (body.message, body.reason) if isinstance(value, str) and value), None),
         (message_of(body) or text) if is_refusal(body) else printed_refusal(body, code),
         code is not None and any(isinstance(getattr(body, name), str) for name in PRINTED),
+        True if (body.ok is True or body.success is True) and not error else None,
     )
 
 

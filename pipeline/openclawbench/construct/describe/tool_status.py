@@ -13,6 +13,7 @@ from openclawbench.rules.loading.tool_names import plain_column, plain_names
 from openclawbench.tables.lookup_join import lookup_join
 from openclawbench.tables.regex_pool import collect_in_pool
 
+ENVELOPE = "envelope"  # the sign that an envelope gives; its rule is that envelope
 ANSWERED = pl.col("has_result") & ~pl.col("result_synthetic")
 
 
@@ -90,7 +91,9 @@ def status_columns(rules: DescribeRules) -> list[list[pl.Expr]]:
     first = next((place for place, (failure, _) in enumerate(holds) if failure), 0)
     others = [shown for failure, shown in holds if not failure]
     case = pl.coalesce(*others[:first], "failed_case", *others[first:])
-    rule = pl.coalesce(case_values([case.rule for case in cases]), pl.when(call).then("cleared"))
+    rule = pl.coalesce(
+        case_values([case.rule for case in cases]), *(pl.when(call).then(name) for name in ("cleared", "said_rule"))
+    )
     return [
         [pl.when(call).then(case).alias("case")],
         [
@@ -192,6 +195,7 @@ def evidence(rules: DescribeRules) -> dict[str, pl.Expr]:
     yes = {name: pl.any_horizontal(f"details_{name}", f"text_{name}") for name in ("timed_out", "disabled")}
     unsaid = pl.col("text_error").is_not_null() & pl.col("text_kind").is_null()
     return {
+        ENVELOPE: pl.when(pl.col("said_status").is_in(failures)).then("said_status"),
         status.details_rule: pl.when(pl.col("details_kind").is_in(failures)).then("details_kind"),
         status.text_rule: pl.when(pl.col("text_kind").is_in(failures)).then("text_kind"),
         status.exit_rule: pl.when(code != 0).then(by_code),
@@ -200,6 +204,14 @@ def evidence(rules: DescribeRules) -> dict[str, pl.Expr]:
         status.body_error_rule: pl.when(unsaid).then(pl.lit(status.error)),
         status.is_error_rule: pl.when("result_is_error").then(pl.lit(status.error)),
     }
+
+
+def is_said_ok(rules: DescribeRules) -> pl.Expr:
+    """True if a field of the result, or of the JSON that it is, says that the call did not fail."""
+    codes = pl.col("exit_code") == 0
+    kinds = pl.any_horizontal(pl.col(kind) == rules.status.ok for kind in ("details_kind", "text_kind"))
+    fields = pl.any_horizontal(~pl.col("result_is_error"), codes, kinds, "details_success", "text_success")
+    return fields.fill_null(False)
 
 
 def sign(rule: str) -> str:
@@ -266,7 +278,7 @@ class StatusCase(NamedTuple):
 
     holds: pl.Expr
     value: str
-    rule: str | None  # None: the rule that cleared it
+    rule: str | None  # None: the rule that cleared it, else the envelope that says it
     failure: bool = False  # it is one only of a call that failed
 
 
@@ -275,6 +287,7 @@ def status_cases(rules: DescribeRules) -> list[StatusCase]:
     else ok."""
     status = rules.status
     kind = pl.col("details_kind")
+    is_unlisted = pl.col("details_status").is_not_null() & kind.is_null()
     cases = [
         StatusCase(pl.col("result_synthetic"), status.aborted, status.synthetic_rule),
         StatusCase(~pl.col("has_result") & pl.col("followed"), status.aborted, status.missing_rule),
@@ -283,16 +296,22 @@ def status_cases(rules: DescribeRules) -> list[StatusCase]:
     cases += [StatusCase(hit(rule), rule.kind, rule.id, failure=True) for rule in rules.failures if rule.decides]
     for name in status.specific_first:
         cases += [StatusCase(hit(rule), name, rule.id, failure=True) for rule in rules.failures if rule.kind == name]
-        cases += [StatusCase(pl.col(sign(rule)) == name, name, rule, failure=True) for rule in evidence(rules)]
+        cases += [
+            StatusCase(pl.col(sign(rule)) == name, name, None if rule == ENVELOPE else rule, failure=True)
+            for rule in evidence(rules)
+        ]
     return [
         *cases,
         StatusCase(pl.col("cleared").is_not_null(), status.ok, None),
         *(StatusCase(pl.col("of_subject") == rule.id, status.ok, rule.id) for rule in rules.subjects),
         StatusCase(kind == status.unknown, status.unknown, status.details_rule),
         StatusCase(pl.col("text_kind") == status.unknown, status.unknown, status.text_rule),
-        StatusCase(pl.col("details_status").is_not_null() & kind.is_null(), status.ok, status.unlisted_rule),
+        StatusCase(is_unlisted & ~pl.col("result_is_error"), status.ok, status.unlisted_rule),
         StatusCase(kind.is_not_null(), status.ok, status.details_rule),
-        StatusCase(pl.lit(True), status.ok, status.ok_rule),
+        StatusCase(pl.col("said_status") == status.ok, status.ok, None),
+        StatusCase(pl.col("said_status") == status.unknown, status.unknown, None),
+        StatusCase(is_said_ok(rules), status.ok, status.ok_rule),
+        StatusCase(pl.lit(True), status.unknown, status.unsaid_rule),
     ]
 
 

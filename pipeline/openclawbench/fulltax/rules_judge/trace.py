@@ -128,14 +128,23 @@ class Trace:
         return end is not None and end.tool_status in self.rules.statuses.failed
 
     def succeeded(self, step: EvidenceStep) -> bool:
-        """A tool call that ended ok and that no later step shows to have failed."""
+        """A tool call that ended ok, or whose result does not say how it ended, and that no later step shows to have
+        failed."""
         return step.step_id in self.successes
 
     @cached_property
     def successes(self) -> frozenset[int]:
         """Numbers of the steps that succeeded."""
-        calls = (step for step in self.steps if step.action_kind == "tool_call" and step.tool_status == "ok")
+        calls = (step for step in self.steps if step.tool_status == "ok" or self.is_unsaid(step))
         return frozenset(step.step_id for step in calls) - self.failures
+
+    def is_unsaid(self, step: EvidenceStep) -> bool:
+        """True for a call with a result that does not say how it ended; false for one that goes on."""
+        statuses = self.rules.statuses
+        if step.tool_status != statuses.unknown or step.reflection_text is None:
+            return False
+        goes_on = re.search(statuses.goes_on_pattern, step.reflection_text, re.IGNORECASE)
+        return step.tool_name not in statuses.goes_on_tools and goes_on is None
 
     @cached_property
     def looks(self) -> list[EvidenceStep]:

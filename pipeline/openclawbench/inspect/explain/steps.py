@@ -7,7 +7,7 @@ import polars as pl
 
 from openclawbench.inspect.explain.highlights import command_place, elsewhere_place, stays_here, target_place
 from openclawbench.inspect.explain.rules import rule, settings
-from openclawbench.rules.construct.describe import DescribeRules
+from openclawbench.rules.construct.describe import ClearRule, DescribeRules, EnvelopeRule, FailureRule
 from openclawbench.rules.construct.flags import FlagRules
 
 if TYPE_CHECKING:
@@ -83,9 +83,8 @@ def status(tables: "TrajectoryTables", step: Row) -> Row:
 def status_words(step: Row) -> str | None:
     """The text that a failure rule finds in a result; None for rules that read the result's details."""
     rules = describe_rules()
-    patterns = {failure.id: failure.pattern for failure in rules.failures} | {
-        exception.id: exception.pattern for exception in rules.clears
-    }
+    texts: list[FailureRule | ClearRule | EnvelopeRule] = [*rules.failures, *rules.clears, *rules.envelopes]
+    patterns = {rule.id: rule.pattern for rule in texts}
     patterns[rules.status.exit_rule] = patterns[rules.status.clear_rule] = rules.status.exit_tail
     pattern = patterns.get(step["status_rule"])
     text = step["reflection_text"]

@@ -16,6 +16,7 @@ from openclawbench.rules.construct.describe import DescribeRules
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+UNKNOWN = "unknown"
 COLOURS = {
     "ok": "#a8d5a2",
     "unknown": "#d9d9d9",
@@ -51,11 +52,13 @@ def statuses(tables: Tables, rules: EvidenceReportRules) -> Section:
         )
     total = sum(row["calls"] for row in rows)
     failed = sum(row[name] for row in rows for name in failures)
+    unknown = sum(row[UNKNOWN] for row in rows)
     return Section(
         name="statuses",
         title="tool_status by tool",
         about="Tool calls by aligned tool name and tool_status. Replies have no status and are left out. No status "
-        "rests on `isError` alone.",
+        "rests on `isError` alone. Unknown are calls that go on or have no result, and those of which neither a "
+        "field nor an envelope of their harness says how they ended.",
         columns={
             "tool_name": "name after alignment",
             "calls": "tool calls",
@@ -63,11 +66,19 @@ def statuses(tables: Tables, rules: EvidenceReportRules) -> Section:
             "failed_share": f"calls that ended {', '.join(failures)}, of `calls`",
         },
         rows=rows,
-        facts={"tool_calls": total, "failed": failed, "failed_share": share(failed, total)},
+        facts={
+            "tool_calls": total,
+            "failed": failed,
+            "failed_share": share(failed, total),
+            "unknown": unknown,
+            "unknown_share": share(unknown, total),
+        },
         definitions={
             "tool_calls": "Tool calls; each has a status.",
             "failed": f"Those that ended {', '.join(failures)}.",
             "failed_share": "Failed calls of all.",
+            "unknown": "Those of which nobody knows how they ended: they are neither ok nor failed.",
+            "unknown_share": "Unknown calls of all.",
         },
         shown=rules.alignment_rows,
         plot=partial(picture, rows, order, rules.plotted_tools),

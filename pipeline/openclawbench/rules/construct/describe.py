@@ -6,7 +6,7 @@ from pydantic import Field, model_validator
 
 from openclawbench.records.vocabulary import EventType, ToolStatus
 from openclawbench.rules.loading.numbers import AtLeastOne, ExitStatus, HttpStatus
-from openclawbench.rules.loading.patterns import PythonPattern, RustPattern
+from openclawbench.rules.loading.patterns import PythonPattern, RustPattern, number_of_groups
 from openclawbench.rules.loading.references import Reference
 from openclawbench.rules.loading.rule_file import Rules
 from openclawbench.rules.loading.tool_names import plain_name
@@ -144,6 +144,7 @@ class StatusRules(Record):
     ok: ToolStatus
     ok_rule: str
     unknown: ToolStatus
+    unsaid_rule: str
     error: ToolStatus
     aborted: ToolStatus
     details_rule: str
@@ -188,6 +189,23 @@ class ExitCode(Record):
 
     code: ExitStatus
     kind: ToolStatus
+
+
+class EnvelopeRule(Record):
+    """How a harness other than OpenClaw writes into a result's text how the call ended: as a status, or its exit
+    code."""
+
+    id: str
+    pattern: RustPattern
+    status: ToolStatus | None = None  # without it the pattern's group is the exit code
+    searched: Literal["everything", "outputs", "actions"] = "outputs"  # which results may hold it
+
+    @model_validator(mode="after")
+    def says_one(self) -> Self:
+        """ValueError for a pattern with neither a status nor one group, or with both."""
+        if number_of_groups(self.pattern) != (self.status is None):
+            raise ValueError("has either `status`, or one group in `pattern` for the exit code")
+        return self
 
 
 class FailureRule(Record):
@@ -264,6 +282,7 @@ class DescribeRules(Rules):
     status: StatusRules
     clears: list[ClearRule] = Field(alias="clear")
     subjects: list[SubjectRule] = Field(alias="subject")
+    envelopes: list[EnvelopeRule] = Field(alias="envelope")
     exit_codes: list[ExitCode] = Field(alias="exit_code")
     failures: list[FailureRule] = Field(alias="failure")
 

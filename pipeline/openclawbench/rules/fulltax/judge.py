@@ -165,6 +165,9 @@ class StatusGroups(Record):
     said: AutoFlag
     gap: list[ToolStatus]
     never_ran: list[ToolStatus]
+    unknown: ToolStatus
+    goes_on_tools: list[str]
+    goes_on_pattern: PythonPattern
 
 
 class Triage(Record):

@@ -15,6 +15,7 @@ IGNORE_CASE = "(?i)"
 ASCII_BOUNDARY = r"(?-u:\b)"
 NO_GROUP = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]", re.DOTALL)  # an escaped sign, a class
 GROUPS = re.compile(r"[()]")
+CAPTURING = re.compile(r"\((?!\?)")
 RUST_FAULT = re.compile(r"^error: (.*)$", re.MULTILINE)
 DEFERRED_PATTERNS: ContextVar[list[str] | None] = ContextVar("patterns that are compiled later", default=None)
 FORBIDDEN = re.compile(r"\\[wWdDsS]|\(\?[=!<]")
@@ -72,6 +73,11 @@ def has_balanced_groups(pattern: str) -> bool:
     """True if every parenthesis of a pattern has its partner in it, so that the pattern is unchanged within a union."""
     depths = accumulate(1 if text == "(" else -1 for text in GROUPS.findall(NO_GROUP.sub("", pattern)))
     return min(last := [0, *depths]) == 0 == last[-1]
+
+
+def number_of_groups(pattern: str) -> int:
+    """How many groups of a pattern capture what they match; it names none."""
+    return len(CAPTURING.findall(NO_GROUP.sub("", pattern)))
 
 
 def python_pattern(pattern: str) -> str:

@@ -8,11 +8,13 @@ import msgspec
 
 from openclawbench.sources.io.content_text import image_placeholder, slim_details
 from openclawbench.sources.io.jsonl import decode_shape
+from openclawbench.sources.stated_end import stated_end
 from openclawbench.sources.step_builder import not_blank
 
 OWN_LABELS = "openclawbench"
 NULL = msgspec.Raw(b"null")
 EXECUTED = {"exec_exit_code": "exitCode", "exec_status": "status", "exec_duration_ms": "durationMs"}
+OF_ONLY_RESULT = ("tool_result_is_error", "tool_result_metadata", "tool_metadata", "metadata")
 REFERENCE = ("trajectory_id", "session_id", "trajectory_path")
 
 
@@ -40,7 +42,7 @@ class Observation(msgspec.Struct):
 
 
 class StepExtra(msgspec.Struct):
-    """What Harbor's OpenClaw converter keeps of a session's message. Nothing else of `extra` is read."""
+    """What Harbor's converters keep of a message and its results. Nothing else of `extra` is read."""
 
     openclaw_role: Any = None
     stop_reason: Any = None
@@ -49,6 +51,13 @@ class StepExtra(msgspec.Struct):
     exec_exit_code: Any = None
     exec_status: Any = None
     exec_duration_ms: Any = None
+    # Of Harbor's converters of Claude Code and Codex, which keep here what they know of the step's only result, and of
+    # each by its call.
+    tool_result_is_error: Any = None
+    tool_result_metadata: Any = None
+    tool_metadata: Any = None
+    metadata: Any = None
+    tool_call_details: Any = None
 
 
 class AtifStep(msgspec.Struct):
@@ -166,13 +175,10 @@ def as_json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def details_of(result: ToolResult, extra: StepExtra) -> tuple[str | None, bool | None]:
-    """(details as JSON text, is_error) of a result: its own `extra`, what the converter kept of the tool's details,
-    and which sub-agent's trajectory it stands for."""
+def details_of(result: ToolResult, extra: StepExtra, is_only: bool = True) -> tuple[str | None, bool | None]:
+    """(details as JSON text, is_error) of a result: its own `extra`, what the converter kept of the tool's details in
+    the step's `extra` (of its only result, or by the call's id), and which sub-agent's trajectory it stands for."""
     own = own_extra(result)
-    error = next((own[key] for key in ("isError", "is_error") if isinstance(own.get(key), bool)), None)
-    if error is None and isinstance(extra.isError, bool):
-        error = extra.isError
     kept = {
         name: getattr(extra, atif_name) for atif_name, name in EXECUTED.items() if getattr(extra, atif_name) is not None
     }
@@ -180,8 +186,21 @@ def details_of(result: ToolResult, extra: StepExtra) -> tuple[str | None, bool |
         {key: value[key] for key in REFERENCE if isinstance(value, dict) and value.get(key) is not None}
         for value in (result.subagent_trajectory_ref if isinstance(result.subagent_trajectory_ref, list) else [])
     ]
+    error, stated = stated_end(own, *beside(result, extra, is_only))
+    if error is None and isinstance(extra.isError, bool):
+        error = extra.isError
     details = own | kept | ({"subagentTrajectory": references} if references else {})
+    details |= {name: value for name, value in stated.items() if name not in details}
     return slim_details(json.dumps(details).encode() if details else b""), error
+
+
+def beside(result: ToolResult, extra: StepExtra, is_only: bool) -> list[Any]:
+    """What the `extra` of a step says of a result. The status there is that of the call's item, which is complete
+    whatever became of the call."""
+    of_calls = extra.tool_call_details if isinstance(extra.tool_call_details, dict) else {}
+    of_call = of_calls.get(result.source_call_id) if isinstance(result.source_call_id, str) else None
+    of_step = {name: getattr(extra, name) for name in OF_ONLY_RESULT} if is_only else {}
+    return [{"metadata": of_call.get("metadata")} if isinstance(of_call, dict) else {}, of_step]
 
 
 def own_extra(result: ToolResult) -> dict[str, Any]:

@@ -131,7 +131,7 @@ class AtifBuilder:
                 call_id = text_id(extra.tool_call_id)
             if only is not None and call_id not in only:
                 continue
-            details, error = details_of(result, extra)
+            details, error = details_of(result, extra, len(results) == 1)
             moment = Moment(self.list.message_index, len(self.list.user_turns) or None, iso_time(step.timestamp))
             named_result = NamedResult(call_id, Feedback(content_text(result.content), [row], details, error), moment)
             if self.open is None:

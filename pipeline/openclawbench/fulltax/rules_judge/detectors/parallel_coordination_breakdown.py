@@ -33,7 +33,7 @@ def broken_coordination(trace: Trace) -> Iterator[Trigger]:
                     trace, "coordination_failed_then_claim", step, reply, *cited, cited_claim, silent=[(reply, REPLY)]
                 )
                 break
-            if step.tool_status == "unknown" and step.resolved_by_step is None:
+            if step.tool_status == "unknown" and step.resolved_by_step is None and not trace.is_unsaid(step):
                 status = trace.descriptor(step, "tool_status", "unknown")
                 yield fire(
                     trace, "coordination_open_then_claim", step, reply, status, cited_claim, silent=[(reply, REPLY)]
