@@ -388,15 +388,17 @@ def test_how_a_call_ended_is_read_from_the_result(
 
 
 def test_how_a_call_ended_is_read_from_the_step_around_its_only_result() -> None:
-    one, two = (call("c"), call("d"))
+    first, second = (call("c"), call("d"))
     alone = parse_steps(
-        agent(tool_calls=[one], observation=seen(("c", "a")), extra={"tool_metadata": {"exit_code": 3}}),
-        agent(tool_calls=[one], observation=seen(("c", "a")), extra={"tool_result_is_error": True}),
+        agent(tool_calls=[first], observation=seen(("c", "a")), extra={"tool_metadata": {"exit_code": 3}}),
+        agent(tool_calls=[first], observation=seen(("c", "a")), extra={"tool_result_is_error": True}),
         agent(
-            tool_calls=[one, two], observation=seen(("c", "a"), ("d", "b")), extra={"tool_metadata": {"exit_code": 3}}
+            tool_calls=[first, second],
+            observation=seen(("c", "a"), ("d", "b")),
+            extra={"tool_metadata": {"exit_code": 3}},
         ),
         agent(
-            tool_calls=[one, two],
+            tool_calls=[first, second],
             observation=seen(("c", "a"), ("d", "b")),
             extra={"tool_call_details": {"d": {"status": "completed", "metadata": {"exit_code": 4}}}},
         ),
