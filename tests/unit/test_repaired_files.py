@@ -1,4 +1,4 @@
-"""Session files that OpenClaw repaired in place, beside backups made before: copies, unless more differs."""
+"""Session files that OpenClaw repaired in place, beside backups made before: copies, unless a model says more."""
 
 import json
 from collections.abc import Callable
@@ -160,16 +160,27 @@ def test_blank_words_and_broken_images_may_have_been_replaced() -> None:
     [
         changed(2, lambda message: assistant_line("I looked away.")),
         changed(6, lambda message: assistant_line("It is 7.")),
-        changed(7, lambda message: user("and again")),
-        without(WHOLE, "r1"),
-        without(WHOLE, "r5"),
+        [*WHOLE[:9], entry("x8", "r7", assistant_line("It is 8."))],
     ],
-    ids=["another reply", "a later one", "other words", "a reply less", "a later one less"],
+    ids=["another reply", "a later one", "another end"],
 )
-def test_files_that_differ_in_anything_else_stay_apart_and_are_flagged(other: Records) -> None:
+def test_files_that_differ_in_what_the_model_says_stay_apart_and_are_flagged(other: Records) -> None:
     normalized = read(main=rewritten(WHOLE), other=other)
     assert [trajectory["divergent"] for trajectory in normalized.trajectories] == [True, True]
     assert len({trajectory["trajectory_id"] for trajectory in normalized.trajectories}) == 2
+
+
+@pytest.mark.parametrize(
+    "other",
+    [changed(7, lambda message: user("and again")), without(WHOLE, "r1"), without(WHOLE, "r5")],
+    ids=["other words", "a reply less", "a later one less"],
+)
+def test_files_without_messages_of_the_model_on_both_sides_are_one_session(other: Records) -> None:
+    normalized = read(main=WHOLE, other=other)
+    (trajectory,) = normalized.trajectories
+    assert [step["action_text"] for step in normalized.steps] == ["I looked.", "It is 5.", "It is 6."]
+    parts = [removed["part"] for removed in trajectory["removed_records"]]
+    assert parts == (["turn"] if other[7] != WHOLE[7] and len(other) == len(WHOLE) else [])
 
 
 def test_the_file_with_the_most_that_lasts_is_the_trajectory() -> None:

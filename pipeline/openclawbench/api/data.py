@@ -14,7 +14,7 @@ from openclawbench.errors import UnreadableInput, UsageError
 from openclawbench.inspect.explain.explain import explain as explain_trajectory
 from openclawbench.inspect.export.tables import TABLES, read_table
 from openclawbench.inspect.find import Key, find, fresh_rows, has_for, left_out, rows_for
-from openclawbench.inspect.raw_records import raw_records
+from openclawbench.inspect.raw_records import raw_records, removed_records
 from openclawbench.inspect.whatif.whatif import what_if_by_shard
 from openclawbench.records.evidence import AlignedDescriptor
 from openclawbench.records.fulltax import Annotation
@@ -32,7 +32,7 @@ class RawRecord:
     """A raw record behind a step, byte for byte. `line` counts from 1; `offset` and `length` are bytes of the source
     file (decompressed)."""
 
-    step_id: int
+    step_id: int | None  # None for a record that only a copy of the session's file still holds
     part: str  # what of the step it holds: action, result, …
     source_file: str
     line: int
@@ -108,11 +108,12 @@ class TrajectoryView:
     def raw(self, step: int | None = None) -> list[RawRecord]:
         """The raw records behind a step, or behind all steps. NotFound for a step that does not exist, UnreadableInput
         if the source file is gone or has changed."""
-        names = RawRecord.__dataclass_fields__.keys() - {"content"}
-        return [
-            RawRecord(**{name: pointer[name] for name in names}, content=content)
-            for pointer, content in raw_records(self.data.state, self.key, step)
-        ]
+        return as_raw(raw_records(self.data.state, self.key, step))
+
+    def removed(self) -> list[RawRecord]:
+        """The records that the program took out of the session's file, or cut, and a copy still holds. UnreadableInput
+        if the copy is gone or has changed."""
+        return as_raw(removed_records(self.data.state, self.key))
 
     def explain(self, step: int | None = None) -> Explanation:
         """The rule behind each value, and the text that the rule matched; of one step, or of all."""
@@ -120,6 +121,12 @@ class TrajectoryView:
 
     def _rows(self, record: type[Record]) -> list[dict[str, Any]]:
         return rows_for(self.data.state, record, self.key)
+
+
+def as_raw(records: list[tuple[dict[str, Any], bytes]]) -> list[RawRecord]:
+    """Raw records of (pointer, bytes) pairs."""
+    names = RawRecord.__dataclass_fields__.keys() - {"content"}
+    return [RawRecord(**{name: pointer[name] for name in names}, content=content) for pointer, content in records]
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,7 @@ TRAJECTORY = (
     "head_drop",
     "compacted",
     "abandoned_steps",
+    "removed_records",
     "trace_summary",
     "user_turns",
     "steps",

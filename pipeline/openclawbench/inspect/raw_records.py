@@ -24,30 +24,47 @@ def raw_records(run: Run, key: Key, step_id: int | None) -> list[tuple[dict[str,
         if not steps:
             raise NotFound(f"{key.trajectory_id}: has no step {step_id}; it has {trajectory['num_steps']}.")
     entry, content = source_bytes(run, trajectory)
-    file = trajectory["source_file"]
-    if entry.member is not None and entry.length is None:
-        file = f"{file}#{entry.member}"
-    records = []
-    for step in steps:
-        for raw in step["raw"]:
-            place = {
-                "line": raw["line"] + trajectory["source_base_line"] - 1,
-                "offset": raw["offset"] + trajectory["source_base_offset"],
-            }
-            pointer = {"step_id": step["step_id"], "source_file": file, **raw, **place}
-            records.append((pointer, content[raw["offset"] : raw["offset"] + raw["length"]]))
+    return [
+        ({"step_id": step["step_id"], **raw, **place_of(entry, trajectory, raw)}, record_in(content, raw))
+        for step in steps
+        for raw in step["raw"]
+    ]
+
+
+def removed_records(run: Run, key: Key) -> list[tuple[dict[str, Any], bytes]]:
+    """(pointer, bytes) of each record that the program took out of the session's file and a copy still holds. `step_id`
+    is None. Raises UnreadableInput if the copy has changed since it was read."""
+    records: list[tuple[dict[str, Any], bytes]] = []
+    for removed in rows_for(run, Trajectory, key)[0]["removed_records"]:
+        entry, content = source_bytes(run, removed)
+        raw = {name: removed[name] for name in ("part", "line", "offset", "length")}
+        records.append(({"step_id": None, **raw, **place_of(entry, removed, raw)}, record_in(content, raw)))
     return records
 
 
-def source_bytes(run: Run, trajectory: dict[str, Any]) -> tuple[RawEntry, bytes]:
-    """Where the session is, and its bytes, decompressed, or from its database or table. Raises UnreadableInput if they
-    have changed."""
-    path = trajectory["source_file"]
-    member, offset = trajectory["source_member"], trajectory["source_base_offset"]
+def place_of(entry: RawEntry, source: dict[str, Any], raw: dict[str, Any]) -> dict[str, Any]:
+    """Where a raw record is in its file. `source`: the `source_*` columns of what it is of."""
+    file = source["source_file"]
+    if entry.member is not None and entry.length is None:
+        file = f"{file}#{entry.member}"
+    line, offset = raw["line"] + source["source_base_line"] - 1, raw["offset"] + source["source_base_offset"]
+    return {"source_file": file, "line": line, "offset": offset}
+
+
+def record_in(content: bytes, raw: dict[str, Any]) -> bytes:
+    """The bytes of a raw record."""
+    return content[raw["offset"] : raw["offset"] + raw["length"]]
+
+
+def source_bytes(run: Run, source: dict[str, Any]) -> tuple[RawEntry, bytes]:
+    """Where a session is, and its bytes, decompressed, or from its database or table. `source`: the `source_*` columns
+    of a trajectory, or of a removed record. Raises UnreadableInput if they have changed."""
+    path = source["source_file"]
+    member, offset = source["source_member"], source["source_base_offset"]
     candidates = [
         entry
         for entry in run.intake.entries_at(path)
-        if entry.member == member and entry.sha256 == trajectory["source_sha256"]
+        if entry.member == member and entry.sha256 == source["source_sha256"]
     ]
     if not candidates:
         raise UnreadableInput(f"{path}: has changed since it was read. Run `openclawbench run` again.")

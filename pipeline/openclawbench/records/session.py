@@ -69,6 +69,21 @@ class AbandonedStep(Record):
     reflection_text: str | None
 
 
+class RemovedRecord(Record):
+    """A message, result or turn that the program took out of a session's file and a copy of it still holds: its place
+    there."""
+
+    part: str
+    line: int
+    offset: int
+    length: int
+    source_file: str
+    source_member: str | None
+    source_base_line: int
+    source_base_offset: int
+    source_sha256: str
+
+
 class RunSummary(Record):
     """What happened to the run as a whole, as its records say. Runner noise is counted here and makes no agent step."""
 
@@ -188,6 +203,7 @@ class Trajectory(Keyed):
     escaped_fields: list[str]
     unknown_blocks: list[Count]
     abandoned_steps: list[AbandonedStep]
+    removed_records: list[RemovedRecord]
     run: RunSummary
     context: RunContext
     benchmark: BenchmarkRow | None

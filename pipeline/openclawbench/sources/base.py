@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import blake2b
-from typing import Any, ClassVar, overload
+from typing import Any, ClassVar, NamedTuple, overload
 
 import msgspec
 
@@ -22,21 +22,41 @@ from openclawbench.sources.io.step_spool import SpooledSteps
 IDENTITY, CHILDREN, PARENT = "identity", "children", "parent_identity"
 
 
+class Told(NamedTuple):
+    """What a record tells, whatever the file in which it stands. `key`: equal for the same message, result or turn."""
+
+    key: bytes
+    kind: str  # model | result | user | program (a turn that the program wrote) | other
+    at: int  # place of the record in its file
+    id: str | None
+    time: str | None
+    size: int = 0  # of a result, to tell the fuller of two
+
+
+@dataclass
+class History:
+    """What a file tells of its session: on its active branch in order, and at all; when its last record was written."""
+
+    active: list[Told]
+    known: set[bytes]
+    end: str
+
+
 class RecordDigests(Sequence[bytes]):
     """One digest per record of a JSONL session, in order. They are computed on first use, and only copies need them.
 
-    Until then `content` gives the bytes, and may be set to what reads them again. `what_lasts` makes the digests of
-    what stays when the program that wrote the file repairs it, if it does.
+    Until then `content` gives the bytes, and may be set to what reads them again. `history_of` says what the records
+    tell, for a program that writes its files anew.
     """
 
     def __init__(
         self,
         content: bytes | memoryview,
         lines: list[RawLine],
-        what_lasts: Callable[[Iterable[bytes]], list[bytes]] | None = None,
+        history_of: Callable[[Iterable[bytes]], History] | None = None,
     ) -> None:
         self.content: Callable[[], bytes | memoryview] = lambda: content
-        self.what_lasts = what_lasts
+        self.history_of = history_of
         self.offsets = array("q", [line.offset for line in lines])
         self.lengths = array("q", [line.length for line in lines])
 
@@ -62,12 +82,12 @@ class RecordDigests(Sequence[bytes]):
         return [digest(canonical_record(record)) for record in self.records()]
 
     @cached_property
-    def lasting(self) -> list[bytes]:
-        """Digests of the records that a repair of the file does not change."""
+    def history(self) -> History | None:
+        """What the records tell; None where the format says nothing of that, or a value is too deep to be compared."""
         try:
-            return self.canonical if self.what_lasts is None else self.what_lasts(self.records())
-        except RecursionError:  # a value that is too deep to be written anew
-            return self.canonical
+            return None if self.history_of is None else self.history_of(self.records())
+        except RecursionError:
+            return None
 
     def records(self) -> Iterator[bytes]:
         """The bytes of the records, in order."""

@@ -77,6 +77,8 @@ def heading(
         rows["made by"] = made_by(trajectory)
     if marks:
         rows["marks"] = ", ".join(marks)
+    if removed := trajectory["removed_records"]:
+        rows["removed"] = f"{len(removed)} records that only copies of the file hold: `openclawbench trace` shows them"
     if unknown := trajectory["unknown_blocks"]:
         rows["unknown"] = "content blocks: " + ", ".join(f"{row['count']} {row['name']}" for row in unknown)
     for name, value in rows.items():

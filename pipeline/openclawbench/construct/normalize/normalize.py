@@ -52,7 +52,7 @@ def normalize(
     columns = StepColumns()
     read = [with_columns(read_file(row, rules), columns, again) for row, again in rows_of(files)]
     sessions = [file for file in read if file.session is not None]
-    name_trajectories(sessions)
+    name_trajectories(sessions, rules)
     trajectories = [session for session in sessions if session.disposition == "trajectory"]
     tasks = task_rows(manifest.collect())
     rows: dict[str, list[dict[str, Any]]] = {"trajectory": [], "turn": [], "outcome": []}

@@ -1,6 +1,7 @@
 """An input file on its way through normalize: its session, or the reason why it has none."""
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from openclawbench.base.session_names import basename, safe_name
 from openclawbench.sources.base import ParsedSession
@@ -30,6 +31,8 @@ class SessionFile:
     trajectory_id: str | None = None
     divergent: bool = False
     parent: str | None = None
+    name: str | None = None  # of the session, where that is the name of a copy
+    removed: list[dict[str, Any]] = field(default_factory=list)  # RemovedRecord: what only copies of it still hold
     aliases: set[str] = field(default_factory=set)
     stored: bool = False  # of an SQLite store
     row: str | None = None  # row and column of a table, of a session that is a value of it
@@ -69,6 +72,8 @@ def number_of_records(file: SessionFile, content: bytes | memoryview) -> int:
 
 def session_name(file: SessionFile) -> str:
     """Native-session basename: the file's; the session id where a file holds several, or is named for its run."""
+    if file.name is not None:
+        return file.name
     session_id = file.session.session_id if file.session else None
     if file.member or ".jsonl" not in file.path:
         return safe_name(session_id or file.member or basename(file.path))

@@ -9,7 +9,7 @@ import polars as pl
 
 from openclawbench.construct.normalize.session_file import SessionFile, session_name, trajectory_key
 from openclawbench.records.oracle import Evaluator, OracleRecord
-from openclawbench.records.session import RunContext, RunSummary
+from openclawbench.records.session import RemovedRecord, RunContext, RunSummary
 from openclawbench.sources.io.jsonl import Fault
 from openclawbench.sources.io.usd import cannot_be, only_possible
 from openclawbench.tables.record import named_counts
@@ -99,6 +99,7 @@ def add_rows(
             "escaped_fields": session.escaped_fields,
             "unknown_blocks": named_counts(session.unknown_blocks),
             "abandoned_steps": session.abandoned_steps,
+            "removed_records": removed_rows(file),
             "run": only_possible(BLANK_RUN | session.run),
             "context": only_possible_context(BLANK_CONTEXT | session.context),
             "benchmark": session.benchmark,
@@ -109,6 +110,12 @@ def add_rows(
             "source_sha256": file.sha256,
         }
     )
+
+
+def removed_rows(file: SessionFile) -> list[dict[str, Any]]:
+    """RemovedRecord rows in the order of files and lines."""
+    rows = ({name: row[name] for name in RemovedRecord.model_fields} for row in file.removed)
+    return sorted(rows, key=lambda row: (row["source_file"], row["source_member"] or "", row["line"]))
 
 
 def only_possible_context(context: dict[str, Any]) -> dict[str, Any]:

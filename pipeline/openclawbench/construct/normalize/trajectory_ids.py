@@ -2,22 +2,24 @@
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
-from openclawbench.base.session_names import copy_order, identity_digits
+from openclawbench.base.session_names import identity_digits
+from openclawbench.construct.normalize.copies import by_length, note_removed, record_digests, separate_copies, sort_key
 from openclawbench.construct.normalize.session_file import SessionFile, refuse, session_name
 from openclawbench.records.oracle import SILENT_STATUSES
-from openclawbench.sources.base import RecordDigests
+from openclawbench.rules.intake.normalize import NormalizeRules
 from openclawbench.sources.io.jsonl import Fault
 
+WHICH = "the file that tells the session to its latest end is the trajectory"
 SUFFIX_DIGITS = 4  # hex digits of an id's suffix; more if the id is taken
 
 
-def name_trajectories(files: list[SessionFile]) -> None:
+def name_trajectories(files: list[SessionFile], rules: NormalizeRules) -> None:
     """Give each session its trajectory id: `<session name>.<h8 of its identity>`.
 
-    Of files with one identity, a file whose records are a prefix of another file's is a copy of it. So is a file that
-    differs only in what a repair of the file changes. Other files with that identity are divergent: each becomes a
+    Of files with one identity, those that are states of one session (copies.py) are copies of the one that is the
+    trajectory; the longest of all of them names it. Other files with that identity are divergent: each becomes a
     trajectory of its own, with a warning and an id from `divergent_ids`.
     """
     by_identity: dict[tuple[str, str], list[SessionFile]] = defaultdict(list)
@@ -25,7 +27,11 @@ def name_trajectories(files: list[SessionFile]) -> None:
         assert file.session is not None
         by_identity[file.source_model, file.session.identity].append(file)
     for (_, identity), group in by_identity.items():
-        originals, copies = separate_copies(group) if len(group) > 1 else (group, [])
+        originals, copies = separate_copies(group, rules) if len(group) > 1 else (group, [])
+        for original in originals if copies else ():
+            own = [original, *(copy for copy, of in copies if of is original)]
+            original.aliases.add(session_name(original))
+            original.name = session_name(min(own, key=by_length))
         originals.sort(key=sort_key)
         plain_ids = [f"{session_name(file)}.{identity_digits(identity)}" for file in originals]
         records = [record_digests(file) for file in originals]
@@ -35,9 +41,10 @@ def name_trajectories(files: list[SessionFile]) -> None:
                 note_divergence(file, originals)
         for copy, original in copies:
             original.aliases |= {session_name(copy), *copy.aliases}
+            note_removed(original, copy)
             copy.disposition = "copy"
             copy.trajectory_id = original.trajectory_id
-            sentence = f"{place_of(copy)}: a copy of {place_of(original)}; the longest one is the trajectory."
+            sentence = f"{place_of(copy)}: a copy of {place_of(original)}; {WHICH}."
             refuse(copy, "copy_of", None, sentence)
             merge_copy(original, copy)
     for file in files:
@@ -48,65 +55,6 @@ def name_trajectories(files: list[SessionFile]) -> None:
 def place_of(file: SessionFile) -> str:
     """The file, and the row of a table where it is one of several sessions there."""
     return f"{file.path}#{file.member}" if file.row is not None else file.path
-
-
-def separate_copies(group: list[SessionFile]) -> tuple[list[SessionFile], list[tuple[SessionFile, SessionFile]]]:
-    """(originals, (copy, its original) pairs) of the files with one identity."""
-    longest_first = sorted(group, key=lambda file: (-len(record_digests(file)), *sort_key(file)))
-    originals, copies = split_copies(longest_first, is_prefix)
-    if len(originals) > 1:
-        originals.sort(key=lambda file: (-len(lasting_digests(file)), -len(record_digests(file)), *sort_key(file)))
-        originals, repaired = split_copies(originals, is_repaired_prefix)
-        original_of = {id(copy): original for copy, original in repaired}
-        copies = [(copy, original_of.get(id(original), original)) for copy, original in copies] + repaired
-    return originals, copies
-
-
-def split_copies(
-    files: list[SessionFile], is_copy: Callable[[SessionFile, SessionFile], bool]
-) -> tuple[list[SessionFile], list[tuple[SessionFile, SessionFile]]]:
-    """(originals, (copy, its original) pairs). A copy goes to an original before it, preferably of its name."""
-    originals: list[SessionFile] = []
-    copies: list[tuple[SessionFile, SessionFile]] = []
-    for file in files:
-        longer = [original for original in originals if is_copy(file, original)]
-        if longer:
-            copies.append((file, min(longer, key=lambda original: session_name(original) != session_name(file))))
-        else:
-            originals.append(file)
-    return originals, copies
-
-
-def record_digests(file: SessionFile) -> Sequence[bytes]:
-    """Digests of a session's records."""
-    return file.session.record_digests if file.session else ()
-
-
-def lasting_digests(file: SessionFile) -> Sequence[bytes]:
-    """Digests of the records that a repair of the file in place does not change."""
-    digests = record_digests(file)
-    return digests.lasting if isinstance(digests, RecordDigests) else digests
-
-
-def is_prefix(file: SessionFile, longer: SessionFile) -> bool:
-    """True if the records of a file begin another: byte by byte, or else by their canonical JSON."""
-    own, others = record_digests(file), record_digests(longer)
-    if list(others[: len(own)]) == list(own):
-        return True
-    if not isinstance(own, RecordDigests) or not isinstance(others, RecordDigests):
-        return False
-    return others.canonical[: len(own)] == own.canonical
-
-
-def is_repaired_prefix(file: SessionFile, longer: SessionFile) -> bool:
-    """True if the lasting records of a file begin those of another: one of the two files was repaired."""
-    own = lasting_digests(file)
-    return list(lasting_digests(longer)[: len(own)]) == list(own)
-
-
-def sort_key(file: SessionFile) -> tuple[int | str, ...]:
-    """Sorts the files of one identity: the file that gives the trajectory its name comes first."""
-    return copy_order(file.path, file.member, file.session.session_id if file.session else None)
 
 
 def divergent_ids(plain_ids: Sequence[str], records: Sequence[Sequence[bytes]]) -> list[str]:

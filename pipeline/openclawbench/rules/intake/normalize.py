@@ -94,6 +94,8 @@ class RepairedRules(Record):
     inserted_ids: str
     taken_along: list[str]
     renamed: list[str]
+    cut_result: PythonPattern
+    backup_name: PythonPattern
 
 
 class UserKindRule(Record):
@@ -320,6 +322,14 @@ class NormalizeRules(Rules):
             return None
         fitting = (rule for pattern, rule in self.runner_patterns if pattern.fullmatch(stripped))
         return next((rule.id for rule in fitting if is_unused or not rule.unused), None)
+
+    @cached_property
+    def cut_pattern(self) -> re.Pattern[str]:
+        return re.compile(self.repaired.cut_result)
+
+    def is_cut(self, result: str) -> bool:
+        """True for a tool's result that the program cut, cleared or made up."""
+        return result.startswith(self.synthetic_prefixes) or self.cut_pattern.search(result) is not None
 
     @cached_property
     def synthetic_prefixes(self) -> tuple[str, ...]:

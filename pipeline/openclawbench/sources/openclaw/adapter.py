@@ -22,6 +22,7 @@ from openclawbench.sources.io.timestamps import iso_time, time_fault
 from openclawbench.sources.openclaw.background_commands import link_background
 from openclawbench.sources.openclaw.branches import Branch, Node, active_branch, is_chain
 from openclawbench.sources.openclaw.context import first_prompt, native_name
+from openclawbench.sources.openclaw.history import history_of
 from openclawbench.sources.openclaw.records import (
     LINE,
     METADATA,
@@ -31,7 +32,7 @@ from openclawbench.sources.openclaw.records import (
     decode_line,
     decode_outline,
 )
-from openclawbench.sources.openclaw.repairs import lasting_digests
+from openclawbench.sources.openclaw.repeats import Repeats
 from openclawbench.sources.openclaw.run_summary import run_summary
 from openclawbench.sources.openclaw.steps import StepBuilder
 from openclawbench.sources.sidecars import harbor
@@ -128,8 +129,11 @@ class OpenClaw(Source):
         branch = branch_of(body, find_joined_records(session, raw.lines))
         builder = StepBuilder(rules)
         note_branch(session, builder.counts, body, branch)
-        build(session, builder, [body[index] for index in branch.active])
-        session.abandoned_steps = abandoned_steps([body[index] for index in branch.abandoned], rules)
+        left, copies = off_branch(branch), {body[index].line for index in branch.duplicates}
+        repeats = Repeats(rules, builder.counts, (body[index] for index in left))
+        build(session, builder, repeats.once(body[index] for index in branch.active))
+        rest = repeats.without_known((body[index] for index in left), copies)
+        session.abandoned_steps = abandoned_steps(rest, rules)
         session.head_drop = dropped_head(session, context)
         harbor.add_to(session, context, rules)
         return session
@@ -151,8 +155,10 @@ class OpenClaw(Source):
             builder = StepBuilder(rules)
             note_branch(session, builder.counts, body, branch)
             del raw, body
-            build(session, builder, spans.rows(branch.active), StepSpool())
-            session.abandoned_steps = abandoned_steps(spans.rows(branch.abandoned), rules)
+            left, copies = off_branch(branch), {spans.lines[index] for index in branch.duplicates}
+            repeats = Repeats(rules, builder.counts, spans.rows(left))
+            build(session, builder, repeats.once(spans.rows(branch.active)), StepSpool())
+            session.abandoned_steps = abandoned_steps(repeats.without_known(spans.rows(left), copies), rules)
         except (ValueError, RecursionError):
             return None
         session.head_drop = dropped_head(session, context)
@@ -180,7 +186,7 @@ def begin_session(
         other_outcomes=outcomes[1:],
         task=context.get("task", {}),
         records_in=len(lines) + raw.torn,
-        record_digests=RecordDigests(content, lines, partial(lasting_digests, rules=rules.repaired)),
+        record_digests=RecordDigests(content, lines, partial(history_of, rules=rules)),
     )
     if lines[0].escaped:
         session.escaped_fields += written_out(
@@ -244,7 +250,8 @@ def content_of(line: SessionRecord) -> tuple[Any, ...]:
 
 def message_content(message: Message) -> tuple[Any, ...]:
     """What a message says, without its times."""
-    return (message.role, message.content, message.toolCallId, message.stopReason, message.errorMessage)
+    ids = message.toolCallId, message.responseId
+    return (message.role, message.content, *ids, message.stopReason, message.errorMessage)
 
 
 def id_text(value: Any) -> str | None:
@@ -327,10 +334,13 @@ def note_record(builder: StepBuilder, row: RawLine) -> None:
         builder.counts[f"metadata:{line.type}"] += 1
 
 
+def off_branch(branch: Branch) -> list[int]:
+    """The records that are not on the active branch, in the file's order; none where no branch was left."""
+    return sorted(branch.abandoned + branch.duplicates) if branch.abandoned else []
+
+
 def abandoned_steps(rows: Iterable[RawLine], rules: NormalizeRules) -> list[dict[str, Any]]:
     """Calls that were executed on a branch left later, with their results: reachable, not dropped."""
-    if not rows:
-        return []
     builder = StepBuilder(rules)
     for row in rows:
         if row.value.type == "message" and row.value.message is not None:

@@ -59,6 +59,7 @@ class Message(msgspec.Struct, gc=False):
     usage: dict[str, Any] | None = None
     stopReason: str | None = None
     errorMessage: Any = None
+    responseId: Any = None
     timestamp: Any = None
     toolCallId: str | None = None
     tool_call_id: msgspec.Raw = msgspec.Raw(b"")
