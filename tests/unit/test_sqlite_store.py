@@ -272,6 +272,33 @@ def test_another_layout_is_told_with_what_was_expected_and_found(
     assert "backup" not in message and "readable" not in message
 
 
+AGENT = ["CREATE TABLE schema_meta (k TEXT)", "CREATE TABLE auth_profile_store (id TEXT)"]
+MEMORY = ["CREATE TABLE schema_meta (k TEXT)", "CREATE TABLE memory_index_meta (k TEXT)", "CREATE TABLE x (k TEXT)"]
+GATEWAY = [
+    "CREATE TABLE schema_meta (k TEXT)",
+    "CREATE TABLE agent_databases (k TEXT)",
+    "CREATE TABLE acp_sessions (k)",
+]
+
+
+@pytest.mark.parametrize(
+    ("statements", "reason"),
+    [(AGENT, "agent_store"), (MEMORY, "agent_store"), (GATEWAY, "gateway_store")],
+    ids=["2026.6 and 2026.7", "its index of memory", "the gateway's"],
+)
+def test_a_database_of_the_program_without_transcripts_is_a_known_companion(
+    tmp_path: Path, statements: list[str], reason: str
+) -> None:
+    (row,) = files_of(tmp_path, *statements)
+    assert (row["disposition"], row["reason"], row["warnings"]) == ("sidecar", reason, [])
+
+
+@pytest.mark.parametrize("table", ["session_lines", "transcript_parts", "messages"])
+def test_a_store_that_may_hold_transcripts_is_still_told(tmp_path: Path, table: str) -> None:
+    (row,) = files_of(tmp_path, *AGENT, f"CREATE TABLE {table} (a)")
+    assert (row["disposition"], row["reason"]) == ("quarantined", "unknown_store")
+
+
 ENDLESS = "AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i, i FROM n"
 
 

@@ -230,6 +230,7 @@ class FileScanner:
             for stored in read_store(local_file(self.raw, name)):
                 if isinstance(stored, StoreNote):
                     noted = {"reason": stored.reason, "what": stored.what, "records": stored.records}
+                    noted |= {"tables": stored.tables} if stored.tables else {}
                     yield self.entry(name, 0, context={"noted": noted}, place={"member": stored.table})
                     continue
                 where = {"member": stored.session_id}

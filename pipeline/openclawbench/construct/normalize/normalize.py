@@ -126,7 +126,8 @@ def note_store(file: SessionFile, noted: dict[str, Any], rules: NormalizeRules) 
         word = next((word for word in ("line", "row") if word in noted), None)
         row = None if word is None else f"{word} {noted[word]}"
         return refuse(file, reason, noted.get(word or ""), messages.of_row(file, reason, noted["what"], row))
-    if reason in rules.no_store_reasons and (kind := rules.store_companion(file.path)):
+    kind = rules.store_without_transcripts(noted.get("tables", ()))
+    if reason in rules.no_store_reasons and (kind := kind or rules.store_companion(file.path)):
         return note_sidecar(file, kind, [], b"")
     if reason == "unknown_store" and not rules.may_be_store(file.path):
         return note_sidecar(file, "other_database", [], b"")

@@ -1,7 +1,7 @@
 """Loader of normalize.toml."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
@@ -40,6 +40,16 @@ class StoreCompanionRule(Record):
 
     id: str
     pattern: PythonPattern
+
+
+class TablesRule(Record):
+    """A database of the program that holds no transcripts, by tables that it has (all of `has`, one of `one_of`), and
+    none that a transcript would need."""
+
+    id: str
+    has: list[str]
+    one_of: list[str]
+    lacks: PythonPattern
 
 
 class InjectedRule(Record):
@@ -195,6 +205,7 @@ class NormalizeRules(Rules):
     sidecars: list[SidecarRule] = Field(alias="sidecar")
     named_sidecars: list[NamedSidecarRule] = Field(alias="named_sidecar")
     store_companions: list[StoreCompanionRule] = Field(alias="store_companion")
+    store_tables: list[TablesRule]
     injected: list[InjectedRule]
     repeat: RepeatRules
     runner_texts: list[RunnerTextRule] = Field(alias="runner_text")
@@ -301,6 +312,15 @@ class NormalizeRules(Rules):
     def store_companion(self, path: str) -> str | None:
         """Id of the rule that says that this is a file that the program leaves beside its store, else None."""
         return next((rule.id for rule in self.store_companions if re.search(rule.pattern, path)), None)
+
+    def store_without_transcripts(self, tables: Collection[str]) -> str | None:
+        """Id of the rule that says that a database with these tables is one of the program that holds no transcripts,
+        else None."""
+        for rule in self.store_tables:
+            named = set(rule.has) <= set(tables) and not set(rule.one_of).isdisjoint(tables)
+            if named and not any(re.search(rule.lacks, name) for name in tables):
+                return rule.id
+        return None
 
     @cached_property
     def injected_models(self) -> dict[str, InjectedRule]:

@@ -20,6 +20,7 @@ from openclawbench.sources.openclaw.store_tables import (
     layout_difference,
     list_names,
     read_nodes,
+    tables_of,
     windows_without_records,
 )
 
@@ -28,6 +29,7 @@ MAGIC = b"SQLite format 3\x00"
 BESIDE = ("-wal", "-journal")  # logs: what is not in the database yet, and what a write that was cut off had changed
 LOGS = (*BESIDE, "-shm")  # the last is an index into the first, which is made anew
 ATTEMPTS = 3
+TABLES_MOST = 1000  # names of tables that are handed on
 STORE_HINT = "Take the store from a backup, or the session out of it; its other sessions are read."
 Stamp = tuple[int, int, int] | None  # size and times of a file, or None
 
@@ -45,12 +47,14 @@ class StoredSession:
 @dataclass(frozen=True)
 class StoreNote:
     """Something about a store that is not a session: `reason` is its code, `what` says it without the place and without
-    what to do, `table` is the one that it is about (None: the whole store), `records` how many it is about."""
+    what to do, `table` is the one that it is about (None: the whole store), `records` how many it is about; `tables`
+    are those of a database that holds no transcripts."""
 
     reason: str
     what: str
     table: str | None = None
     records: int = 0
+    tables: tuple[str, ...] = ()
 
 
 class BrokenStore(Exception):
@@ -123,7 +127,7 @@ def read_store(path: Path) -> Iterator[StoredSession | StoreNote]:
     try:
         with open_copy(path) as connection:
             if (why := layout_difference(connection)) is not None:
-                yield StoreNote("unknown_store", why)
+                yield StoreNote("unknown_store", why, tables=tables_of(connection)[:TABLES_MOST])
                 return
             ids, nodes = session_ids(connection), read_nodes(connection)
             yield from notes(connection, ids, nodes.fault)

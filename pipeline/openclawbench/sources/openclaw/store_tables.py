@@ -2,7 +2,7 @@
 
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,7 +19,7 @@ NAMES_SAID, NAME_SAID = 12, 40  # names in a sentence, and characters of each: a
 
 def layout_difference(connection: sqlite3.Connection) -> str | None:
     """The difference between the expected tables and those of a file, without a full stop; None for a store."""
-    tables = [row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")]
+    tables = tables_of(connection)
     if TRANSCRIPT not in tables:
         described = f"the tables {list_names(tables)}" if tables else "no table at all"
     else:
@@ -28,6 +28,12 @@ def layout_difference(connection: sqlite3.Connection) -> str | None:
             return None
         described = f"`{TRANSCRIPT}` with the columns {list_names(columns)}{written_by(connection, tables)}"
     return f"expected {EXPECTED}; found {described}"
+
+
+def tables_of(connection: sqlite3.Connection) -> tuple[str, ...]:
+    """Names of a database's tables, sorted."""
+    rows = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")
+    return tuple(str(row[0]) for row in rows)
 
 
 def windows_without_records(connection: sqlite3.Connection) -> list[str]:
@@ -52,7 +58,7 @@ def columns_of(connection: sqlite3.Connection, table: str) -> list[str]:
     return [row[1] for row in connection.execute(f"PRAGMA table_info({table})")]
 
 
-def written_by(connection: sqlite3.Connection, tables: list[str]) -> str:
+def written_by(connection: sqlite3.Connection, tables: Collection[str]) -> str:
     """The release that wrote the store, as the end of a sentence; empty if the store does not say it."""
     if VERSIONS not in tables or not {"app_version", "schema_version"} <= set(columns_of(connection, VERSIONS)):
         return ""
