@@ -14,6 +14,7 @@ import msgspec
 
 from openclawbench.rules.intake.normalize import NormalizeRules
 from openclawbench.sources.io.json_ranges import element_ranges
+from openclawbench.sources.io.json_values import without_blanks
 from openclawbench.sources.io.jsonl import Fault, RawFile, RawLine, read_lines, readable
 from openclawbench.sources.io.step_spool import SpooledSteps
 
@@ -102,9 +103,10 @@ def digest(record: bytes) -> bytes:
 
 
 def canonical_record(record: bytes) -> bytes:
-    """A record's JSON without blanks and with its keys in order; its bytes as they are where it is not plain JSON."""
+    """A record's JSON, however it is spelled: its keys in order, nothing that is null or empty. Its bytes as they are
+    where it is not plain JSON."""
     try:
-        return json.dumps(json.loads(record), sort_keys=True, separators=(",", ":")).encode()
+        return json.dumps(without_blanks(json.loads(record)), sort_keys=True, separators=(",", ":")).encode()
     except (ValueError, RecursionError):
         return record
 

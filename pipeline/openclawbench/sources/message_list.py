@@ -8,8 +8,10 @@ import hashlib
 from typing import Any
 
 from openclawbench.rules.intake.normalize import NormalizeRules
+from openclawbench.rules.loading.rule_file import canonical_digest
 from openclawbench.sources.base import MalformedSession, ParsedSession, RecordDigests, Source, read_document_rows
 from openclawbench.sources.chat_steps import ROLES, Message, decode_message, take_messages
+from openclawbench.sources.io.json_values import without_blanks
 from openclawbench.sources.io.jsonl import Fault
 from openclawbench.sources.io.timestamps import read_times
 from openclawbench.sources.step_builder import StepList
@@ -26,8 +28,11 @@ class MessageList(Source):
         return isinstance(first, list) and len(first) > 0 and is_message(first[0])
 
     def identity(self, first: Any, head: bytes) -> tuple[str | None, str]:
-        """No id; the digest of the list's bytes."""
-        return None, hashlib.sha256(head.strip()).hexdigest()
+        """No id; the digest of what the list says, however it is spelled."""
+        try:
+            return None, canonical_digest(without_blanks(first))
+        except (ValueError, RecursionError):
+            return None, hashlib.sha256(head.strip()).hexdigest()
 
     def parse(self, content: bytes, context: dict[str, Any], rules: NormalizeRules) -> ParsedSession:
         rows = read_document_rows(content, None, decode_message)

@@ -28,7 +28,7 @@ from openclawbench.sources.base import (
     read_document_rows,
 )
 from openclawbench.sources.io.json_ranges import element_ranges
-from openclawbench.sources.io.json_values import text_of, why_not_json
+from openclawbench.sources.io.json_values import text_of, why_not_json, without_blanks
 from openclawbench.sources.io.jsonl import BOM, Fault, RawLine, UnexpectedShape, is_utf8, pieces, readable
 from openclawbench.sources.io.timestamps import read_times
 from openclawbench.sources.io.usd import stated_usage, total_of
@@ -224,7 +224,7 @@ def document_digest(first: Any, head: bytes) -> str:
         if isinstance(first.get("steps"), list):
             first["steps"] = [without_labels(step) if isinstance(step, dict) else step for step in first["steps"]]
     try:
-        data = json.dumps(first, sort_keys=True, ensure_ascii=True).encode()
+        data = json.dumps(without_blanks(first), sort_keys=True, ensure_ascii=True).encode()
     except (ValueError, TypeError, RecursionError):
         data = head
     return hashlib.sha256(data).hexdigest()

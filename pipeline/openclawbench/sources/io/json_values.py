@@ -77,3 +77,14 @@ def why_not_json(text: str, error: ValueError | RecursionError, start: int = 0) 
     except ValueError as cause:  # NoNumber, or an integer of more digits than Python reads
         return str(cause)
     return TOO_DEEP if isinstance(error, RecursionError) else str(error)
+
+
+def without_blanks(value: Any) -> Any:
+    """A JSON value without members that are null or empty, and whole numbers as such: a table fills in what a row
+    lacks, and has one type for all numbers of a column."""
+    if isinstance(value, dict):
+        members = {name: without_blanks(member) for name, member in value.items()}
+        return {name: member for name, member in members.items() if member is not None and member not in ([], {})}
+    if isinstance(value, list):
+        return [without_blanks(member) for member in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value
