@@ -15,7 +15,7 @@ def main() -> None:
     """Carry out what the command line asks for."""
     signal.signal(signal.SIGINT, stop_at_once)
     signal.signal(signal.SIGTERM, stop_at_once)
-    from openclawbench.cli.app import main as carry_out  # a second and more of imports
+    from openclawbench.cli.app import main as carry_out  # a quarter of a second of imports
 
     carry_out()
 

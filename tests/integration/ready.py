@@ -48,13 +48,15 @@ def prepare() -> None:
         importlib.import_module(name)
     from drawn_once import kept_in
 
-    import openclawbench.cli.app  # noqa: F401 (for carry_out)
     from openclawbench import api
     from openclawbench.base.code_digest import module_source
+    from openclawbench.cli.app import PANELS
     from openclawbench.reports import plots
 
     for name in api.__all__:
         getattr(api, name)  # is loaded on first use
+    for command in (command for commands in PANELS.values() for command in commands.values()):
+        importlib.import_module(f"openclawbench.cli.commands.{command.module}")
     for path in ROOT.glob("pipeline/**/*.py"):
         module_source(".".join(path.relative_to(ROOT / "pipeline").with_suffix("").parts).removesuffix(".__init__"))
     plots.pictures = kept_in(Path(sys.argv[1]))

@@ -306,7 +306,7 @@ def test_no_room_is_a_crowd() -> None:
 
 
 def test_the_program_starts_without_the_libraries_that_take_long_to_import() -> None:
-    started = "openclawbench.cli.app, openclawbench.flow"
+    started = "openclawbench.cli.commands.stages, openclawbench.flow"
     heavy = (
         "sklearn",
         "scipy",

@@ -1,87 +1,124 @@
-"""The command line: every command in its panel. A command is a module of commands/.
+"""The command line: every command in its panel. A command is a module of commands/, loaded when it is called.
 
 Exit status: 0 done, 1 a person is needed, 2 wrong use, 3 stopped.
 """
 
 import sys
-from collections.abc import Callable
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from openclawbench.cli.commands import stages
-from openclawbench.cli.commands.annotate import annotate
-from openclawbench.cli.commands.audit.commands import app as audit
-from openclawbench.cli.commands.bench import app as bench
-from openclawbench.cli.commands.collect.commands import app as collect
-from openclawbench.cli.commands.demo import demo
-from openclawbench.cli.commands.detect.commands import app as detect
-from openclawbench.cli.commands.diff import diff
-from openclawbench.cli.commands.doctor import doctor
-from openclawbench.cli.commands.exam import exam
-from openclawbench.cli.commands.explain import explain
-from openclawbench.cli.commands.export import export
-from openclawbench.cli.commands.ledger import app as ledger
-from openclawbench.cli.commands.push import push
-from openclawbench.cli.commands.report.commands import app as report
-from openclawbench.cli.commands.show import show
-from openclawbench.cli.commands.status import status
-from openclawbench.cli.commands.trace import trace
-from openclawbench.cli.commands.validate import validate
-from openclawbench.cli.commands.view import view
-from openclawbench.cli.commands.whatif import whatif
 from openclawbench.cli.exit import run_program
-from openclawbench.cli.help import PanelGroup
-from openclawbench.cli.options import with_debug
+from openclawbench.cli.help import Command, PanelGroup
 from openclawbench.version import __version__
 
-Command = Callable[..., None] | typer.Typer
 PANELS: dict[str, dict[str, Command]] = {
     "Pipeline": {
-        "demo": demo,
-        "collect": collect,
-        "run": stages.run,
-        "status": status,
-        "doctor": doctor,
-        "normalize": stages.normalize,
-        "enrich": stages.enrich,
-        "fuse": stages.fuse,
-        "slice": stages.slice_,
-        "onset": stages.onset,
-        "packet": stages.packet,
-        "annotate": annotate,
-        "merge": stages.merge,
+        "demo": Command(
+            "demo",
+            "demo",
+            "The committed example from raw sessions to a release, and one label traced to its raw lines.",
+        ),
+        "collect": Command(
+            "collect.commands",
+            "app",
+            "From BFCL tasks to scored sessions: plan, real OpenClaw agents, BFCL's evaluator.",
+        ),
+        "run": Command("stages", "run", "Everything that is stale, from raw sessions to the release."),
+        "status": Command("status", "status", "Which stages are up to date, what came in, what no rule knows."),
+        "doctor": Command(
+            "doctor",
+            "doctor",
+            "The settings in force and where each came from; what would be done with each file of RAW_DIR.",
+        ),
+        "normalize": Command("stages", "normalize", "Raw sessions to trajectories of steps."),
+        "enrich": Command("stages", "enrich", "Steps to event descriptors, aligned across source models."),
+        "fuse": Command("stages", "fuse", "Join oracle outcomes; prints the coverage."),
+        "slice": Command("stages", "slice_", "Process-risk score and risk slice."),
+        "onset": Command("stages", "onset", "Onset candidates."),
+        "packet": Command("stages", "packet", "Annotation packets."),
+        "annotate": Command(
+            "annotate",
+            "annotate",
+            "FullTax: stages A, B1, B2, C, checks and repairs; --pass 2 for an independent second judge.",
+        ),
+        "merge": Command("stages", "merge", "One record a trajectory: label, context, provenance."),
     },
     "Inspect": {
-        "show": show,
-        "trace": trace,
-        "explain": explain,
-        "whatif": whatif,
-        "report": report,
-        "export": export,
+        "show": Command("show", "show", "A trajectory to read: steps, descriptors, label, evidence marked."),
+        "trace": Command(
+            "trace", "trace", "The raw records behind a step, byte for byte: pointers on stderr, bytes on stdout."
+        ),
+        "explain": Command(
+            "explain",
+            "explain",
+            "For each descriptor, flag, score and candidate the rule behind it, and the marked text that made it hold.",
+        ),
+        "whatif": Command("whatif", "whatif", "What other rules would change, without touching the work tables."),
+        "report": Command(
+            "report.commands",
+            "app",
+            "Reports over the work tables, written to work/reports/; `statistics` and `gap` over a release.",
+        ),
+        "export": Command(
+            "export",
+            "export",
+            "A stage's table as JSONL, Parquet or CSV; or labelled trajectories for other tools (--to). "
+            "A key blocks it, as it blocks a release.",
+        ),
     },
-    "Release": {"release": stages.release, "validate": validate, "diff": diff, "push": push},
-    "Review": {"view": view, "audit": audit},
-    "Judge": {"exam": exam, "ledger": ledger},
-    "Detectors": {"detect": detect},
-    "Developer": {"bench": bench},
-}
-STAGE_HELP = {
-    "normalize": "Raw sessions to trajectories of steps.",
-    "enrich": "Steps to event descriptors, aligned across source models.",
-    "fuse": "Join oracle outcomes; prints the coverage.",
-    "slice": "Process-risk score and risk slice.",
-    "onset": "Onset candidates.",
-    "packet": "Annotation packets.",
-    "merge": "One record a trajectory: label, context, provenance.",
-    "release": "Release files, label files, summaries, checksums.",
+    "Release": {
+        "release": Command("stages", "release", "Release files, label files, summaries, checksums."),
+        "validate": Command(
+            "validate",
+            "validate",
+            "Check a release against itself: derive it again from its texts, answers and rules, and compare.",
+        ),
+        "diff": Command(
+            "diff", "diff", "Two releases: what was added, removed, changed and why; label flips, tier and split moves."
+        ),
+        "push": Command(
+            "push", "push", "Upload a release to the Hugging Face Hub, if `validate` finds nothing wrong with it."
+        ),
+    },
+    "Review": {
+        "view": Command(
+            "view",
+            "view",
+            "The workbench in the browser: read trajectories, follow labels to their raw lines, give verdicts.",
+        ),
+        "audit": Command("audit.commands", "app", "Human audit: samples to review, sheets, review records."),
+    },
+    "Judge": {
+        "exam": Command(
+            "exam",
+            "exam",
+            "Measure a judge on pairs of recorded sessions with known labels: score card, result page, certificate.",
+        ),
+        "ledger": Command(
+            "ledger", "app", "The answers of a language model: what they cost, and whether they are sound."
+        ),
+    },
+    "Detectors": {
+        "detect": Command(
+            "detect.commands",
+            "app",
+            "Detectors over the labels of a release: ask a model, fit baselines, score, compare.",
+        ),
+    },
+    "Developer": {
+        "bench": Command(
+            "bench", "app", "Benchmarks: a made-up corpus of any size, and what it costs (in a checkout)."
+        ),
+    },
 }
 
 
 class Commands(PanelGroup):
-    """The commands in the order of PANELS."""
+    """The commands of PANELS."""
 
-    order = tuple(name for commands in PANELS.values() for name in commands)
+    def __init__(self, **options: Any) -> None:
+        super().__init__(PANELS, **options)
 
 
 app = typer.Typer(
@@ -115,16 +152,6 @@ def main() -> None:
     """The program's entry: errors become one sentence and an exit status."""
     run_program(app, debug="--debug" in sys.argv[1:])
 
-
-for panel, commands in PANELS.items():
-    for name, command in commands.items():
-        if isinstance(command, typer.Typer):
-            for registered in command.registered_commands:
-                assert registered.callback is not None
-                registered.callback = with_debug(registered.callback)
-            app.add_typer(command, name=name, rich_help_panel=panel)
-        else:
-            app.command(name, help=STAGE_HELP.get(name), rich_help_panel=panel)(with_debug(command))
 
 if __name__ == "__main__":
     main()

@@ -8,11 +8,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from types import FrameType
 
-import polars as pl
-
 from openclawbench.base.terminal import errors, sentence
 from openclawbench.errors import USAGE_STATUS, Interrupted, OpenClawBenchError
-from openclawbench.storage.parquet_check import cause_in_what_was_read
 
 OUTPUT_CLOSED_STATUS = 128 + 13  # as of a program that SIGPIPE ends
 ERROR_STYLE = "red"  # on a terminal where NO_COLOR is not set
@@ -42,10 +39,21 @@ def run_program(program: Callable[[], None], debug: bool = False) -> None:
             raise
         errors().print(f"error: {sentence(error)}. Make room or give access, and run again.", style=ERROR_STYLE)
         sys.exit(USAGE_STATUS)
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
+    except polars_errors():
+        from openclawbench.storage.parquet_check import cause_in_what_was_read
+
         if (damage := cause_in_what_was_read()) is None:
             raise
         exit_with(damage, debug)
+
+
+def polars_errors() -> tuple[type[BaseException], ...]:
+    """What polars raises; nothing where it is not loaded."""
+    if "polars" not in sys.modules:
+        return ()
+    from polars.exceptions import PanicException, PolarsError
+
+    return (PolarsError, PanicException)
 
 
 def interrupt(_signal: int, _frame: FrameType | None) -> None:
