@@ -1,6 +1,7 @@
 """A release made up for tests of detectors: whole records, label files with sides, verdicts of people."""
 
 import hashlib
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, get_args, get_origin
@@ -12,7 +13,7 @@ from unsent import filled
 from openclawbench.detect.settings import NORMAL
 from openclawbench.records.packet import EvidenceStep
 from openclawbench.records.release import Master
-from openclawbench.release.files.names import both_side_file
+from openclawbench.release.files.names import BOTH_FILE, both_side_file
 from openclawbench.release.files.table_writer import typed_file
 from openclawbench.release.labels.places import CUTS, SIDES
 from openclawbench.tables.schema import from_records
@@ -94,6 +95,23 @@ def made_release(
                 frame.filter(pl.col("trajectory_id").is_in(both)).write_parquet(
                     root / both_side_file(folder_name, side)
                 )
+    if both is not None:
+        sure = [
+            {name: recording[name] for name in columns} for recording in sessions if recording["trajectory_id"] in both
+        ]
+        pl.DataFrame(sure).write_parquet(root / typed_file(BOTH_FILE))
+    for model in {recording["source_model"] for recording in sessions}:
+        folder = root / "hold_out" / model
+        folder.mkdir(parents=True)
+        for side in SIDES:
+            of_side = [
+                {name: recording[name] for name in columns}
+                for recording in sessions
+                if (recording["source_model"] == model) == (side == "test")
+                and not (side == "train" and recording["in_calibration_pool"])
+            ]
+            content = "".join(f"{json.dumps(row)}\n" for row in of_side)
+            (folder / f"silver_{side}_labels.jsonl").write_text(content)
     if human:
         pl.DataFrame(human).write_parquet(root / "human_audited.parquet")
     digest = hashlib.sha256(repr(sorted(recording["trajectory_id"] for recording in sessions)).encode()).hexdigest()

@@ -62,7 +62,10 @@ def test_the_pool_that_both_passes_are_sure_of_loads_by_name_with_its_sides(judg
             assert [dict(row) for row in part] == [row for row in complete_lines if row["trajectory_id"] in known]
             assert part.num_rows > 0
     paper = hub.load_dataset(str(judged), f"{BOTH}_paper_cut")
-    assert sum(part.num_rows for part in paper.values()) == len(complete_lines)
+    pool = {row["trajectory_id"] for row in lines(judged / "calibration_pool.jsonl")}
+    in_paper = {row["trajectory_id"] for part in paper.values() for row in part}
+    assert {row["trajectory_id"] for row in complete_lines} - in_paper <= pool
+    assert "train" not in paper or not pool & {row["trajectory_id"] for row in paper["train"]}
 
 
 @pytest.mark.parametrize(

@@ -200,3 +200,21 @@ def test_croissant_holds_what_the_paper_asks_of_it(release: Path) -> None:
     files = {member["contentUrl"]: member["sha256"] for member in objects}
     assert files.items() <= sums.items()
     assert {name for name in sums if name.endswith((".jsonl", ".parquet"))} <= files.keys()
+
+
+def test_nothing_of_the_calibration_pool_is_in_what_loads_as_train(example: Ran, hub: Any) -> None:
+    release = example.data / "release"
+    pool = {(row["source_model"], row["trajectory_id"]) for row in lines(release / "calibration_pool.jsonl")}
+    assert pool
+    files = [*release.rglob("*train*.jsonl"), *release.rglob("*train*.parquet")]
+    assert len(files) > 10
+    for path in files:
+        rows = lines(path) if path.suffix == ".jsonl" else pl.read_parquet(path).to_dicts()
+        assert not pool & {(row["source_model"], row["trajectory_id"]) for row in rows}, path
+    loaded = 0
+    for name in hub.get_dataset_config_names(str(release)):
+        if "train" in hub.get_dataset_split_names(str(release), name):
+            rows = hub.load_dataset(str(release), name, split="train")
+            assert not pool & {(row["source_model"], row["trajectory_id"]) for row in rows}, name
+            loaded += rows.num_rows
+    assert loaded

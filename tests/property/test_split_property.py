@@ -8,9 +8,9 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from openclawbench.records.release import Fingerprint, LabelBasis
+from openclawbench.records.release import Fingerprint, LabelAssignment, LabelBasis
 from openclawbench.release.labels.fingerprint import min_hashes
-from openclawbench.release.labels.places import quotas
+from openclawbench.release.labels.places import hold_out, hold_out_reason, quotas
 from openclawbench.release.labels.split import split_corpus
 from openclawbench.rules.release.release import ReleaseRules
 from openclawbench.storage.temporary_folder import temporary_folder
@@ -132,7 +132,7 @@ def test_a_task_is_on_one_side_whatever_model_ran_it(rows: list[dict[str, Any]])
 def test_every_record_has_a_side_or_a_reason(rows: list[dict[str, Any]]) -> None:
     new_rows = cut(rows)
     assert len(new_rows) == len(rows)
-    decided = [item for item in new_rows.values() if item["paper_reason"] is None]
+    decided = [item for item in new_rows.values() if item["paper_reason"] in (None, "calibration_pool")]
     for entry in new_rows.values():
         for name in ("default", "paper"):
             assert (entry[f"{name}_cut"] is None) != (entry[f"{name}_reason"] is None)
@@ -141,9 +141,29 @@ def test_every_record_has_a_side_or_a_reason(rows: list[dict[str, Any]]) -> None
         assert (entry["label_status"] == "accepted") == (entry["quality_tier"] in TIERS[:2])
         assert (entry["label_status"] == "baseline") == (entry["quality_tier"] == TIERS[2])
         assert entry["in_calibration_pool"] == (entry["default_reason"] == "calibration_pool")
+        assert not (entry["in_calibration_pool"] and entry["paper_cut"] == "train")
+        left_out = entry["in_calibration_pool"] and entry["paper_cut"] is None
+        assert left_out == (entry["paper_reason"] == "calibration_pool")
     for status in ("accepted", "needs_review", "baseline"):
-        group = [item["paper_cut"] for item in decided if item["label_status"] == status]
+        group = [item["paper_cut"] or "train" for item in decided if item["label_status"] == status]
         assert group.count("test") == math.ceil(round(RULES.test_share * len(group), 9))
+
+
+@given(corpora)
+def test_a_model_held_out_is_tested_whole_and_nothing_of_the_pool_is_trained_on(rows: list[dict[str, Any]]) -> None:
+    new_rows = list(cut(rows).values())
+    frame = from_records(new_rows, LabelAssignment)
+    for model in ("model-a", "model-b"):
+        sides = frame.select(side=hold_out(model), reason=hold_out_reason())
+        for row, (side, reason) in zip(new_rows, sides.iter_rows(), strict=True):
+            if row["paper_reason"] not in (None, "calibration_pool"):
+                assert (side, reason) == (None, row["paper_reason"])
+            elif row["source_model"] == model:
+                assert side == "test"
+            elif row["in_calibration_pool"]:
+                assert (side, reason) == (None, "calibration_pool")
+            else:
+                assert side == "train"
 
 
 @given(

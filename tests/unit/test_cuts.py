@@ -118,7 +118,9 @@ def test_the_paper_cut_has_the_papers_counts_and_the_default_cut_nearly_its_shar
         row["quality_tier"] = "high_confidence_accepted" if number < 30_398 else "review_or_unresolved"
     new_rows = cut(corpus)
     sides = Counter((row["label_status"], row["paper_cut"]) for row in new_rows)
-    assert (sides["accepted", "train"], sides["accepted", "test"]) == (27_358, 3_040)
+    left_out = sum(row["paper_reason"] == "calibration_pool" for row in new_rows)
+    assert (sides["accepted", "train"] + left_out, sides["accepted", "test"]) == (27_358, 3_040)
+    assert 250 < left_out < sum(row["in_calibration_pool"] for row in new_rows) == 300
     assert (sides["needs_review", "train"], sides["needs_review", "test"]) == (640, 72)
     share = sum(row["default_cut"] == "test" for row in new_rows) / len(new_rows)
     assert 0.08 < share < 0.12

@@ -11,6 +11,7 @@ from openclawbench.errors import UnreadableInput, UsageError
 from openclawbench.records.release import Master
 from openclawbench.release.files.names import MASTER_FILE, ROOT, models_of
 from openclawbench.release.files.parquet import rows_of, shards_of
+from openclawbench.release.labels.labels import hold_out_rows
 from openclawbench.release.labels.places import CUT_NAMES, CUTS, SIDES
 from openclawbench.release.release_folder import CHECKSUMS
 from openclawbench.release.validate.findings import Findings
@@ -61,10 +62,7 @@ class Release:
         if cut in CUT_NAMES:
             rows = self._label_file(CUTS[CUT_NAMES[cut]], side)
         elif cut in self.source_models:
-            both_sides = pl.concat([self._label_file(CUTS["paper_cut"], name) for name in SIDES])
-            is_held_out = pl.col("source_model") == cut
-            rows = both_sides.filter(is_held_out if side == "test" else ~is_held_out)
-            rows = rows.sort("source_model", "trajectory_id")
+            rows = self._hold_out(cut, side)
         else:
             raise UsageError(f"cut={cut!r}: use one of {', '.join([*CUT_NAMES, *self.source_models])}.")
         return rows if review else rows.filter(pl.col("label_status") != "needs_review")
@@ -85,6 +83,12 @@ class Release:
         if not path.is_file():
             raise UnreadableInput(f"{path}: does not exist. Copy the release again.")
         return pl.read_parquet(path, glob=False)
+
+    def _hold_out(self, model: str, side: str) -> pl.DataFrame:
+        try:
+            return hold_out_rows(self.path, model, side)
+        except FileNotFoundError as error:
+            raise UnreadableInput(f"{error}. Copy the release again.") from error
 
     def _document(self, name: str) -> dict[str, Any]:
         document = read_json(self.path / name)

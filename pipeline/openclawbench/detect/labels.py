@@ -13,10 +13,11 @@ from openclawbench.errors import UnreadableInput, UsageError
 from openclawbench.records.detection.packet import DetectorPacket
 from openclawbench.records.detection.prediction import TrainingData
 from openclawbench.records.tiers import ACCEPTED, BASELINE, HIGH
-from openclawbench.release.files.names import MASTER_FILE, ROOT, both_side_file, models_of
+from openclawbench.release.files.names import BOTH_FILE, MASTER_FILE, ROOT, both_side_file, models_of
 from openclawbench.release.files.parquet import shards_of
 from openclawbench.release.files.table_writer import typed_file
 from openclawbench.release.human_audited import HUMAN_FILE
+from openclawbench.release.labels.labels import hold_out_rows
 from openclawbench.release.labels.places import CUT_NAMES, CUTS, SIDES
 from openclawbench.release.record_key import Key, key_of
 from openclawbench.release.release_folder import refuse_other_folder, release_digest
@@ -31,6 +32,11 @@ POOLS = {  # name -> what it holds
     BOTH_POOL: "labels of which two passes are sure (the pool that the paper trains and scores on)",
     BASELINE_POOL: "labels of the rules judge: a baseline, not annotation",
     HUMAN_POOL: "trajectories with a settled verdict of people (paper T40); it has no sides",
+}
+WANTED = {  # pool -> its rows of a label file
+    ACCEPTED_POOL: pl.col("label_status") == ACCEPTED,
+    HIGH_POOL: pl.col("quality_tier") == HIGH,
+    BASELINE_POOL: pl.col("label_status") == BASELINE,
 }
 WHOLE = "all"  # side of a pool without sides
 LABEL_COLUMNS = (
@@ -215,35 +221,41 @@ def pool_rows(root: Path, choice: LabelSelection) -> pl.DataFrame:
     """The label rows of a pool on a side."""
     if choice.cut in CUT_NAMES:
         return side_rows(root, choice.pool, CUT_NAMES[choice.cut], choice.side)
-    # Held out: the records of the paper's cut, by source model (as the files of hold_out/ are made).
-    both = pl.concat([side_rows(root, choice.pool, CUT_NAMES["paper"], side) for side in SIDES])
-    if choice.cut == EACH_HELD_OUT:
-        return both
-    is_held = pl.col("source_model") == choice.cut
-    return both.filter(is_held if choice.side == "test" else ~is_held)
+    held = models_of(root) if choice.cut == EACH_HELD_OUT else [choice.cut]
+    return pl.concat([hold_out_side(root, choice.pool, model, choice.side) for model in held])
+
+
+def hold_out_side(root: Path, pool: str, model: str, side: str) -> pl.DataFrame:
+    """The label rows of a pool on one side of the cut that holds a source model out. Raises as side_rows."""
+    try:
+        rows = hold_out_rows(root, model, side)
+    except FileNotFoundError as error:
+        raise UnreadableInput(f"{error}. Copy the release again.") from error
+    if pool != BOTH_POOL:
+        return rows.filter(WANTED[pool])
+    return rows.join(both_rows(root, typed_file(BOTH_FILE)), on=TRAJECTORY_KEY, how="semi", maintain_order="left")
 
 
 def side_rows(root: Path, pool: str, cut: str, side: str) -> pl.DataFrame:
     """The label rows of a pool on one side of a cut. Raises UsageError where there is no second pass, UnreadableInput
     where a file is missing."""
     if pool == BOTH_POOL:
-        path = root / both_side_file(CUTS[cut], side)
-        if not path.is_file():
-            raise UsageError(
-                f"{root}: has no second pass, so no label on which two judges agree. Use --pool {ACCEPTED_POOL}, or "
-                "judge a second time: openclawbench annotate --pass 2."
-            )
-        return pl.read_parquet(path, glob=False)
+        return both_rows(root, both_side_file(CUTS[cut], side))
     path = root / typed_file(f"{CUTS[cut]}silver_{side}_labels.jsonl")
     if not path.is_file():
         raise UnreadableInput(f"{path}: does not exist. Copy the release again.")
-    rows = pl.read_parquet(path, glob=False)
-    wanted = {
-        ACCEPTED_POOL: pl.col("label_status") == ACCEPTED,
-        HIGH_POOL: pl.col("quality_tier") == HIGH,
-        BASELINE_POOL: pl.col("label_status") == BASELINE,
-    }
-    return rows.filter(wanted[pool])
+    return pl.read_parquet(path, glob=False).filter(WANTED[pool])
+
+
+def both_rows(root: Path, name: str) -> pl.DataFrame:
+    """The label rows of a Parquet file of what both passes are sure of. Raises UsageError where there is no second
+    pass."""
+    if not (root / name).is_file():
+        raise UsageError(
+            f"{root}: has no second pass, so no label on which two judges agree. Use --pool {ACCEPTED_POOL}, or judge "
+            "a second time: openclawbench annotate --pass 2."
+        )
+    return pl.read_parquet(root / name, glob=False)
 
 
 def human_rows(root: Path) -> pl.DataFrame:

@@ -10,11 +10,13 @@ import polars as pl
 
 from openclawbench.records.release import LabelRow, PoolRow
 from openclawbench.records.tiers import ACCEPTED, BASELINE
+from openclawbench.release.files.jsonl_files import open_lines
 from openclawbench.release.files.staging_folder import StagingFolder
 from openclawbench.release.files.table_writer import Output, typed_file, write_tables
-from openclawbench.release.labels.places import CUTS, HOLD_OUT, SIDES, hold_out
+from openclawbench.release.labels.places import CUTS, HOLD_OUT, SIDES, hold_out, hold_out_reason
 from openclawbench.rules.release.release import ReleaseRules
 from openclawbench.tables.canonical_rows import canonical_rows
+from openclawbench.tables.schema import schema
 from openclawbench.tables.sorted_merge import key_order, row_groups, write_run, write_sorted
 
 POOL_FILE = "calibration_pool.jsonl"
@@ -26,7 +28,7 @@ PART_STATUSES = (ACCEPTED, BASELINE)  # label_status -> rows in a Parquet file o
 def write_labels(assignments: Sequence[Path], certificates: pl.DataFrame, staging: StagingFolder) -> None:
     """Label files of every cut as JSONL and Parquet; a reason row for each record left out of a cut. `assignments`:
     parts of LabelAssignment. hold_out/<model>/ has every record of that model on the test side, those of the others on
-    the train side, and leaves out the same records as the paper's cut, for the same reasons."""
+    the train side, without the calibration pool, and leaves out what the paper's cut does, for the same reasons."""
     rows = staging.scratch / "assignments.parquet"
     write_in_order(assignments, rows, staging.scratch)
     reserved = pl.col("in_calibration_pool")
@@ -35,13 +37,13 @@ def write_labels(assignments: Sequence[Path], certificates: pl.DataFrame, stagin
         for side in SIDES:
             jsonl, own = f"{folder}silver_{side}_labels.jsonl", pl.col(cut) == side
             outputs += [Output(typed_file(jsonl), LabelRow, own), *label_outputs(jsonl, own)]
-        outputs.append(left_out_output(folder, cut))
+        outputs.append(left_out_output(folder, pl.col(cut), reason_of(cut)))
     write_tables(staging, row_groups(rows), outputs)
     counted = pl.scan_parquet(rows, glob=False)
     for model in counted.select(pl.col("source_model").unique().sort()).collect().to_series():
         folder, side_of = f"{HOLD_OUT}/{model}/", hold_out(model)
         held = [label_outputs(f"{folder}silver_{side}_labels.jsonl", side_of == side) for side in SIDES]
-        write_tables(staging, row_groups(rows), [*chain(*held), left_out_output(folder, "paper_cut")])
+        write_tables(staging, row_groups(rows), [*chain(*held), left_out_output(folder, side_of, hold_out_reason())])
     staging.write(SPLITS_FILE, as_json(splits(counted, certificates, ReleaseRules.load())))
 
 
@@ -60,19 +62,24 @@ def label_outputs(jsonl: str, rows: pl.Expr) -> list[Output]:
     return [Output(jsonl, LabelRow, rows), *parts]
 
 
-def left_out_output(folder: str, cut: str) -> Output:
+def left_out_output(folder: str, side: pl.Expr, reason: pl.Expr) -> Output:
     """The file with the reason of each record that is on neither side of a cut."""
-    return Output(f"{folder}{LEFT_OUT_FILE}", None, pl.col(cut).is_null(), left_out_columns(cut))
+    return Output(f"{folder}{LEFT_OUT_FILE}", None, side.is_null(), left_out_columns(reason))
 
 
-def left_out(assignments: pl.DataFrame, cut: str) -> pl.DataFrame:
+def left_out(assignments: pl.DataFrame, side: pl.Expr, reason: pl.Expr) -> pl.DataFrame:
     """The reason of each record that is on neither side of a cut."""
-    return assignments.filter(pl.col(cut).is_null()).select(left_out_columns(cut))
+    return assignments.filter(side.is_null()).select(left_out_columns(reason))
 
 
-def left_out_columns(cut: str) -> list[pl.Expr]:
+def left_out_columns(reason: pl.Expr) -> list[pl.Expr]:
     """The columns of a row of LEFT_OUT_FILE."""
-    return [pl.col("source_model"), pl.col("trajectory_id"), pl.col(cut.replace("cut", "reason")).alias("reason")]
+    return [pl.col("source_model"), pl.col("trajectory_id"), reason.alias("reason")]
+
+
+def reason_of(cut: str) -> pl.Expr:
+    """The column with the reason why a record is on no side of a cut of CUTS."""
+    return pl.col(cut.replace("cut", "reason"))
 
 
 def labels(assignments: pl.DataFrame) -> pl.DataFrame:
@@ -83,6 +90,13 @@ def labels(assignments: pl.DataFrame) -> pl.DataFrame:
 def part_file(jsonl: str, status: str = ACCEPTED) -> str:
     """The Parquet file of the rows of one label_status (of PART_STATUSES) of a label file."""
     return f"{jsonl.removesuffix('.jsonl')}_{status}.parquet"
+
+
+def hold_out_rows(root: Path, model: str, side: str) -> pl.DataFrame:
+    """The label rows of one side of the cut of a release that holds a source model out. Raises FileNotFoundError if the
+    file is missing."""
+    with open_lines(root / HOLD_OUT / model / f"silver_{side}_labels.jsonl") as file:
+        return pl.read_ndjson(file.read(), schema=schema(LabelRow))
 
 
 def pool(assignments: pl.DataFrame) -> pl.DataFrame:

@@ -35,6 +35,8 @@ CUTS = {"default_cut": "", "paper_cut": "paper_cut/"}  # cut -> its folder in a 
 CUT_NAMES = {"default": "default_cut", "paper": "paper_cut"}  # as options and arguments name a cut -> cut
 HOLD_OUT = "hold_out"  # folder of the cuts that hold a source model out
 HOLD_OUT_PREFIX = f"{HOLD_OUT}/"  # followed by the source model: the name of the cut that holds it out
+POOLED = pl.col("in_calibration_pool")
+IN_A_CUT = pl.col("paper_cut").is_not_null() | POOLED  # the pool has decided records alone
 STRATUM = ["label_status", "source_model", "subset"]
 # Columns of the basis that decide a place.
 BASIS_COLUMNS = (
@@ -141,24 +143,32 @@ def calibration_pool(places: pl.LazyFrame, rules: ReleaseRules) -> pl.LazyFrame:
 
 
 def on_sides(places: pl.LazyFrame, strata: pl.LazyFrame, pool: pl.LazyFrame) -> pl.LazyFrame:
-    """The places with `in_calibration_pool` and the sides in both cuts; near duplicates are not left out yet."""
+    """The places with `in_calibration_pool` and the sides in both cuts; near duplicates are not left out yet. No
+    record of the pool is on the train side of either (paper E.11)."""
     members = pool.with_columns(in_calibration_pool=pl.lit(True))
     rows = places.join(members, on=TRAJECTORY_KEY, how="left", maintain_order="left")
     rows = rows.join(strata.select(*STRATUM, "last_place"), on=STRATUM, how="left", maintain_order="left")
     in_pool = pl.col("in_calibration_pool").fill_null(False)
     kept_back = pl.when(in_pool).then(pl.lit(IN_POOL)).when(pl.col("zone") == RESERVED).then(pl.lit(RESERVED))
     is_test = (pl.col("paper_place") <= pl.col("last_place")).fill_null(False)
-    paper_side = pl.when(is_test).then(pl.lit("test")).otherwise(pl.lit("train"))
+    paper_side = pl.when(is_test).then(pl.lit("test")).when(~in_pool).then(pl.lit("train"))
     return rows.with_columns(in_calibration_pool=in_pool, default_reason=pl.coalesce("reason", kept_back)).with_columns(
         default_cut=pl.when(pl.col("default_reason").is_null()).then("zone"),
         paper_cut=pl.when(pl.col("reason").is_null()).then(paper_side),
+        paper_reason=pl.coalesce("reason", pl.when(in_pool & ~is_test).then(pl.lit(IN_POOL))),
     )
 
 
 def hold_out(model: str) -> pl.Expr:
-    """Side of a record if one source model is held out: that model's records are the test side."""
-    side = pl.when(pl.col("source_model") == model).then(pl.lit("test")).otherwise(pl.lit("train"))
-    return pl.when(pl.col("paper_cut").is_not_null()).then(side)
+    """Side of a record if one source model is held out: that model's records are the test side, those of the others the
+    train side, without the calibration pool."""
+    side = pl.when(pl.col("source_model") == model).then(pl.lit("test")).when(~POOLED).then(pl.lit("train"))
+    return pl.when(IN_A_CUT).then(side)
+
+
+def hold_out_reason() -> pl.Expr:
+    """Why a record is on no side if a source model is held out; to be asked of those records alone."""
+    return pl.coalesce("paper_reason", pl.lit(IN_POOL))
 
 
 def status_and_cuts(strata: pl.DataFrame) -> tuple[str, dict[str, pl.Expr]]:

@@ -41,7 +41,8 @@ def split(
     share is reserved for calibration and on no side, the others are train. Train records that are near duplicates of a
     test record or of a reserved task are left out. The calibration pool is taken from the reserved tasks only, so that
     its records, and other records of their tasks, are never trained on, however the corpus grows.
-    Paper cut: source_model x subset strata by largest remainder; calibration records stay, flagged.
+    Paper cut: source_model x subset strata by largest remainder; calibration records stay on its test side, flagged,
+    and leave its train side.
     """
     drawn = strata.collect()
     sides = on_sides(places, strata, pool).collect().lazy()
@@ -63,7 +64,6 @@ def without_duplicates(rows: pl.LazyFrame) -> pl.LazyFrame:
     return rows.with_columns(
         default_cut=pl.when((of_test | of_reserved).not_().fill_null(True)).then("default_cut"),
         default_reason=reason.otherwise("default_reason"),
-        paper_reason="reason",
         scoreable=~pl.col("incomplete") & (pl.col("num_steps") > 0),
     )
 

@@ -21,7 +21,7 @@ from openclawbench.records.tiers import status_of
 from openclawbench.release.files.names import BOTH_FILE, REFERENCE_FILE, SECOND, STAGES, both_side_file
 from openclawbench.release.files.staging_folder import StagingFolder
 from openclawbench.release.files.table_writer import Output, typed_file, write_tables
-from openclawbench.release.labels.places import CUTS, SIDES
+from openclawbench.release.labels.places import CUTS, IN_A_CUT, SIDES
 from openclawbench.release.writer.render import in_order, raw_lines
 from openclawbench.runtime.stage import stage
 from openclawbench.tables.record import TRAJECTORY_KEY
@@ -68,9 +68,9 @@ def write_second_pass(parts: Sequence[tuple[Path, Path]], staging: StagingFolder
     for (labels, assignments), of_second, of_both in zip(parts, references, both, strict=True):
         second = pl.scan_parquet(labels, glob=False).with_columns(key_order())
         sure = second.filter("both_high_confidence").select(*TRAJECTORY_KEY, ORDER)
-        in_paper_cut = pl.scan_parquet(assignments, glob=False).filter(pl.col("paper_cut").is_not_null())
+        in_a_cut = pl.scan_parquet(assignments, glob=False).filter(IN_A_CUT)
         write_sorted(second.collect(), of_second)
-        write_sorted(in_paper_cut.join(sure, on=TRAJECTORY_KEY, how="inner").collect(), of_both)
+        write_sorted(in_a_cut.join(sure, on=TRAJECTORY_KEY, how="inner").collect(), of_both)
     write_tables(staging, merge_sorted(references, staging.scratch), [Output(REFERENCE_FILE, ReferenceLabel)])
     outputs = [Output(BOTH_FILE, LabelRow), Output(typed_file(BOTH_FILE), LabelRow)]
     for cut, folder in CUTS.items():

@@ -57,9 +57,10 @@ def check_labels(root: Path, records: Records, findings: Findings) -> None:
     check_pool(root, records, findings)
 
 
-def excluded_records(root: Path, folder: str, findings: Findings) -> Iterator[Key]:
-    """Records that a cut leaves out with a reason."""
-    return (line.key for line in read_lines(root, f"{folder}{LEFT_OUT_FILE}", Exclusion, findings, unique=True))
+def excluded_records(root: Path, folder: str, findings: Findings, but: str | None = None) -> Iterator[Key]:
+    """Records that a cut leaves out with a reason; `but`: a reason that is passed over."""
+    lines = read_lines(root, f"{folder}{LEFT_OUT_FILE}", Exclusion, findings, unique=True)
+    return (line.key for line in lines if line.record.reason != but)
 
 
 def check_row(name: str, line: ValidLine[LabelRow], record: RecordDigest | None, cut: str, findings: Findings) -> None:
@@ -82,8 +83,8 @@ def check_row(name: str, line: ValidLine[LabelRow], record: RecordDigest | None,
         findings.add(
             "labels", name, f"{line.key[1]}: scoreable is {row.scoreable}; the record gives {scoreable}", line.number
         )
-    if cut == "default_cut" and row.in_calibration_pool:
-        findings.add("leak", name, f"{line.key[1]} is in the calibration pool, which this cut leaves out", line.number)
+    if row.in_calibration_pool and (cut == "default_cut" or "silver_train_labels" in name):
+        findings.add("leak", name, f"{line.key[1]} is in the calibration pool, which is left out here", line.number)
 
 
 def check_whole(folder: str, counts: KeyCounts, records: Records, findings: Findings) -> None:

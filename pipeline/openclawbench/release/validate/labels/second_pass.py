@@ -20,7 +20,7 @@ from openclawbench.release.files.names import (
     stage_raw_file,
 )
 from openclawbench.release.files.table_writer import typed_file
-from openclawbench.release.labels.places import CUTS, SIDES
+from openclawbench.release.labels.places import CUTS, IN_POOL, SIDES
 from openclawbench.release.validate.findings import Findings
 from openclawbench.release.validate.labels.label_files import ParquetRows, check_row, excluded_records
 from openclawbench.release.validate.lines import read_lines
@@ -102,7 +102,7 @@ def text_or_none(content: bytes) -> str | None:
 def check_both(root: Path, records: Records, sure: KeyCounts, findings: Findings) -> None:
     """Label rows of the records with high confidence in both passes, except those left out of the label files."""
     left_out = KeyCounts(records.connection, "left_out")
-    left_out.update(excluded_records(root, CUTS["paper_cut"], Findings()))
+    left_out.update(excluded_records(root, CUTS["paper_cut"], Findings(), but=IN_POOL))
     rows: KeyTable[LabelRow] = KeyTable(
         records.connection, "both_rows", lambda row: row.model_dump_json().encode(), LabelRow.model_validate_json
     )

@@ -20,9 +20,10 @@ from openclawbench.release.labels.labels import (
     labels,
     left_out,
     pool,
+    reason_of,
     splits,
 )
-from openclawbench.release.labels.places import CUTS, HOLD_OUT, SIDES, hold_out
+from openclawbench.release.labels.places import CUTS, HOLD_OUT, IN_A_CUT, SIDES, hold_out, hold_out_reason
 from openclawbench.release.labels.split import split_corpus
 from openclawbench.release.record_key import Key, key_of
 from openclawbench.release.validate.compare import compare_file, shorten_value
@@ -87,12 +88,12 @@ def slices_of(basis: Spool, index: Index, derived: Recomputed) -> list[tuple[pl.
 
 def files_of(models: Iterable[str]) -> Iterator[tuple[str, Select]]:
     """(name, which rows of LabelAssignment it has, and how) of every JSONL file of the cuts."""
-    cuts = {folder: (cut, pl.col(cut)) for cut, folder in CUTS.items()}
-    cuts |= {f"{HOLD_OUT}/{model}/": ("paper_cut", hold_out(model)) for model in models}
-    for folder, (cut, place) in cuts.items():
+    cuts = {folder: (pl.col(cut), reason_of(cut)) for cut, folder in CUTS.items()}
+    cuts |= {f"{HOLD_OUT}/{model}/": (hold_out(model), hold_out_reason()) for model in models}
+    for folder, (place, reason) in cuts.items():
         for side in SIDES:
             yield f"{folder}silver_{side}_labels.jsonl", partial(select_side, place == side)
-        yield f"{folder}{LEFT_OUT_FILE}", partial(left_out, cut=cut)
+        yield f"{folder}{LEFT_OUT_FILE}", partial(left_out, side=place, reason=reason)
     yield POOL_FILE, pool
 
 
@@ -109,8 +110,9 @@ def rows_of(assigned: Iterable[pl.LazyFrame], select: Select) -> Iterator[pl.Dat
 def sides_of(name: str, assigned: list[pl.LazyFrame]) -> dict[Key, str]:
     """Key -> where the record belongs in the cut of a file, in words."""
     cut = "default_cut" if "/" not in name else "paper_cut"
-    side = hold_out(name.split("/")[1]) if name.startswith(f"{HOLD_OUT}/") else pl.col(cut)
-    places = pl.concat(assigned).select(*TRAJECTORY_KEY, side=side, reason=cut.replace("cut", "reason")).collect()
+    held = name.startswith(f"{HOLD_OUT}/")
+    side, reason = (hold_out(name.split("/")[1]), hold_out_reason()) if held else (pl.col(cut), reason_of(cut))
+    places = pl.concat(assigned).select(*TRAJECTORY_KEY, side=side, reason=reason).collect()
     return {
         key_of(row): f"on side {row['side']}" if row["side"] else f"left out, reason {row['reason']}"
         for row in places.iter_rows(named=True)
@@ -186,8 +188,8 @@ def labels_of_both(assigned: Iterable[pl.LazyFrame], references: Spool) -> Itera
     """The label rows with high confidence in both passes, slice by slice. `references`: rows of ReferenceLabel."""
     for some in assigned:
         sure = references.of_records(some, empty(ReferenceLabel)).filter("both_high_confidence")
-        in_paper_cut = some.filter(pl.col("paper_cut").is_not_null())
-        yield labels(in_paper_cut.join(sure, on=TRAJECTORY_KEY, how="semi", maintain_order="left").collect())
+        in_a_cut = some.filter(IN_A_CUT)
+        yield labels(in_a_cut.join(sure, on=TRAJECTORY_KEY, how="semi", maintain_order="left").collect())
 
 
 def in_second_pass(rows: Callable[[], Iterable[pl.DataFrame]], words: str) -> dict[Key, str]:
