@@ -1,160 +1,150 @@
-"""Chat messages with OpenAI's `tool_calls` -> ReAct steps and user turns: the shapes of messages and their conversion,
-shared by adapters of several formats."""
+"""Messages of a chat -> ReAct steps and user turns, shared by adapters of several formats."""
 
-import json
-from typing import Any
+from dataclasses import dataclass, field
 
-import msgspec
-
-from openclawbench.sources.io.content_text import text_or_json
-from openclawbench.sources.io.jsonl import RawLine, decode_shape
+from openclawbench.sources.base import MalformedSession
+from openclawbench.sources.chat_dialects import Call, Message, Result
+from openclawbench.sources.io.jsonl import Fault, RawLine
+from openclawbench.sources.io.timestamps import iso_time
 from openclawbench.sources.result_pairing import Called, pair
-from openclawbench.sources.stated_end import stated_end
-from openclawbench.sources.step_builder import Feedback, Moment, Speech, StepList, not_blank
+from openclawbench.sources.step_builder import Feedback, Moment, Speech, StepList
 
-ROLES = ("system", "developer", "user", "assistant", "tool")
-
-
-class Function(msgspec.Struct):
-    """What a call names."""
-
-    name: Any = None
-    arguments: msgspec.Raw = msgspec.Raw(b"")
+SEVERAL_SPEAKERS = "several_speakers"  # reason code
 
 
-class Call(msgspec.Struct):
-    """An entry of `tool_calls`."""
+@dataclass
+class Event:
+    """A message; of the agent with the items of its response, each a record of its own."""
 
-    id: Any = None
-    function: Function | None = None
+    role: str
+    rows: list[RawLine]
+    results: list[tuple[Result, RawLine]] = field(default_factory=list)  # up to the agent's next message
+    is_followed: bool = False  # the agent or the user says something after it
 
-
-class Message(msgspec.Struct):
-    """One line. Lenient: every field optional; what is not of its type is refused with its line."""
-
-    role: Any = None
-    content: Any = None
-    reasoning_content: Any = None
-    tool_calls: list[Call] | None = None
-    tool_call_id: Any = None
-    name: Any = None
-    timestamp: Any = None
-    # Of a tool's message: how the call ended, as its writer names it.
-    is_error: Any = None
-    isError: Any = None
-    error: Any = None
-    status: Any = None
-    success: Any = None
-    exit_code: Any = None
-    extra: Any = None
-    metadata: Any = None
-    additional_kwargs: Any = None
-
-
-ENDS = ("is_error", "isError", "error", "status", "success", "exit_code", "extra", "metadata", "additional_kwargs")
-MESSAGE = msgspec.json.Decoder(Message)
-
-
-def decode_message(data: bytes) -> Message:
-    """A line; ValueError if the bytes are not valid JSON, UnexpectedShape where they are not a message."""
-    return decode_shape(MESSAGE, data, "a message")
+    @property
+    def calls(self) -> list[tuple[Call, RawLine]]:
+        return [(call, row) for row in self.rows for call in row.value.calls]
 
 
 def take_messages(steps: StepList, rows: list[RawLine]) -> None:
-    """All messages of a session, in order."""
-    for at, row in enumerate(rows):
-        take(steps, row, rows[at + 1 :])
+    """All messages of a session, in order. Raises MalformedSession for a conversation of several agents."""
+    refuse_several_speakers(rows)
+    for event in events_of(steps, rows):
+        if event.role == "assistant":
+            act(steps, event)
+        elif event.role == "user":
+            (row,) = event.rows
+            steps.user(row.value.text, row)
     steps.finish()
 
 
-def take(steps: StepList, row: RawLine, after: list[RawLine]) -> None:
-    """One message, by role; the results of its calls are among those `after` it, up to the next assistant's."""
-    message: Message = row.value
-    if message.role == "user":
-        steps.counts["user_turn"] += 1
-        steps.user(content_text(message.content), row)
-    elif message.role == "assistant":
-        act(steps, row, after)
-    elif message.role in ("system", "developer"):
-        steps.counts["system"] += 1
-    elif message.role != "tool":
-        steps.note_role(message.role)
+def refuse_several_speakers(rows: list[RawLine]) -> None:
+    """Raises MalformedSession if agents talk to each other: their messages are neither a user's words nor one agent's
+    steps, and nothing says whose step each is."""
+    spoken = [row for row in rows if row.value.role in ("user", "assistant") and (row.value.text or row.value.calls)]
+    names = {
+        role: {row.value.speaker for row in spoken if row.value.role == role} - {None} for role in ("user", "assistant")
+    }
+    opens = not spoken or (spoken[0].value.role == "user")
+    several = len(names["user"]) > 1 or len(names["assistant"]) > 1 or bool(names["user"] and not opens)
+    if not several:
+        return
+    speakers = ", ".join(sorted(str(name) for group in names.values() for name in group))
+    line = next(row.line for row in spoken if row.value.speaker is not None)
+    sentence = "whose steps they are is not said: not read"
+    raise MalformedSession(Fault(SEVERAL_SPEAKERS, line, f"a conversation of several agents ({speakers}): {sentence}"))
 
 
-def act(steps: StepList, row: RawLine, after: list[RawLine]) -> None:
-    """The steps of an assistant's message: its calls, each with its result; its text, where it calls nothing; and a
-    result that fits no call."""
-    message: Message = row.value
-    text, thinking = not_blank(content_text(message.content)), not_blank(text_or_json(message.reasoning_content))
-    moment = steps.moment(None)
-    moment.followed = any(row.value.role in ("user", "assistant") for row in after)
-    results = stretch(after)
-    calls = message.tool_calls or []
+def events_of(steps: StepList, rows: list[RawLine]) -> list[Event]:
+    """The user's turns and the agent's messages in order, with the results that follow each. Every other record is
+    counted; a result before any message of the agent is an orphan."""
+    events: list[Event] = []
+    agent: Event | None = None
+    answered = False  # a result or a turn came since the agent's last item
+    for row in rows:
+        message: Message = row.value
+        if message.is_simulated:
+            steps.counts["simulated_user_tool"] += 1
+            if message.role == "user" and message.text is None:
+                continue
+        if message.role == "assistant":
+            goes_on = agent is not None and not answered and (message.goes_on or agent.rows[-1].value.goes_on)
+            if goes_on and agent is not None and not (message.text and any(other.value.calls for other in agent.rows)):
+                agent.rows.append(row)
+            else:
+                if agent is not None:
+                    agent.is_followed = True
+                agent = Event("assistant", [row])
+                events.append(agent)
+            answered = False
+            continue
+        if message.role == "system":
+            steps.counts["system"] += 1
+            continue
+        if message.is_simulated and message.role == "tool":
+            continue
+        answered = True
+        if message.results:
+            if agent is None:
+                agent = Event("assistant", [])
+                events.append(agent)
+            agent.results += [(result, row) for result in message.results]
+        if message.role == "user" and (message.text or not message.results):
+            if not message.is_simulated:
+                steps.counts["user_turn_with_results" if message.results else "user_turn"] += 1
+            if agent is not None:
+                agent.is_followed = True
+            events.append(Event("user", [row]))
+        elif not message.is_simulated:
+            steps.counts["step_result"] += 1
+    return events
+
+
+def act(steps: StepList, event: Event) -> None:
+    """The steps of an agent's message: its calls, each with its result; its text, where it calls nothing; and a result
+    that fits no call."""
+    time = next((known for row in event.rows if (known := iso_time(row.value.timestamp))), None)
+    text = "\n".join(row.value.text for row in event.rows if row.value.text) or None
+    thinking = "\n".join(row.value.thinking for row in event.rows if row.value.thinking) or None
+    moment = steps.moment(time) if event.rows else Moment(steps.message_index, steps.current_turn(), None)
+    moment.followed = event.is_followed
+    calls = event.calls
     pairing = pair(
-        [Called(id_of(call.id), name_of(call)) for call in calls],
-        [Called(id_of(result.value.tool_call_id), text_or_json(result.value.name)) for result in results],
+        [Called(call.id, call.name) for call, _ in calls],
+        [Called(result.id, result.name) for result, _ in event.results],
+        by_place=True,
     )
-    for index, call in enumerate(calls):
-        speech = Speech(thinking, text, "before", []) if index == 0 else None
-        step = steps.call(name_of(call), arguments_of(call), moment, row, speech)
+    for index, (call, row) in enumerate(calls):
+        spoken = [other for other in event.rows if other is not row and (other.value.text or other.value.thinking)]
+        speech = Speech(thinking, text, "before", spoken) if index == 0 else None
+        step = steps.call(call.name, call.arguments, moment, row, speech)
         step["order_ambiguous"] = index in pairing.ambiguous
         if index in pairing.result_of:
-            steps.answer(step, feedback_of(results[pairing.result_of[index]]))
-    steps.counts["step_result"] += len(results)
-    if calls:
-        steps.counts["step_call"] += 1
-    elif text is not None:
-        steps.counts["step_reply"] += 1
-        steps.reply(text, moment, [row], thinking)
-    else:
-        steps.counts["runner:no_step"] += 1
+            steps.answer(step, feedback_of(*event.results[pairing.result_of[index]]))
+    if not calls and text is not None:
+        steps.reply(text, moment, [row for row in event.rows if row.value.text], thinking)
+    elif not calls and event.rows:
         steps.noise["empty_replies"] += 1
+    count_rows(steps, event, bool(calls), text is not None)
     for orphan in pairing.orphans:
-        orphaned = results[orphan]
+        result, row = event.results[orphan]
         nowhere = Moment(moment.message_index, moment.user_turn, None)
-        steps.orphan(text_or_json(orphaned.value.name), feedback_of(orphaned), nowhere)
+        steps.orphan(result.name, feedback_of(result, row), nowhere)
 
 
-def stretch(after: list[RawLine]) -> list[RawLine]:
-    """The results up to the next message that a model wrote."""
-    results = []
-    for row in after:
-        if row.value.role == "assistant":
-            break
-        if row.value.role == "tool":
-            results.append(row)
-    return results
+def count_rows(steps: StepList, event: Event, has_calls: bool, has_text: bool) -> None:
+    """Where each record of an agent's message went."""
+    for row in event.rows:
+        if row.value.calls:
+            steps.counts["step_call"] += 1
+        elif row.value.text and not has_calls:
+            steps.counts["step_reply"] += 1
+        elif (row.value.text or row.value.thinking) and (has_calls or has_text):
+            steps.counts["step_narration"] += 1
+        else:
+            steps.counts["runner:no_step"] += 1
 
 
-def content_text(value: Any) -> str | None:
-    """A message's text: itself, or its text parts, a newline between them; other parts are named by their type."""
-    if not isinstance(value, list):
-        return text_or_json(value)
-    parts = [part if isinstance(part, dict) else {"text": text_or_json(part)} for part in value]
-    texts = [text_or_json(part["text"]) if "text" in part else f"[{part.get('type')}]" for part in parts]
-    return "\n".join(text for text in texts if text)
-
-
-def arguments_of(call: Call) -> str | None:
-    """A call's arguments as JSON text: the text that they are written as, or the value's own bytes."""
-    data = bytes(call.function.arguments) if call.function else b""
-    if data in (b"", b"null"):
-        return None
-    return msgspec.json.decode(data, type=str) if data.startswith(b'"') else data.decode("utf-8", "backslashreplace")
-
-
-def name_of(call: Call) -> str | None:
-    """The tool that a call names."""
-    return not_blank(text_or_json(call.function.name)) if call.function else None
-
-
-def id_of(value: Any) -> str | None:
-    """An id that is text; None for any other value."""
-    return value if isinstance(value, str) and value else None
-
-
-def feedback_of(row: RawLine) -> Feedback:
-    """What a tool's message says."""
-    message: Message = row.value
-    is_error, details = stated_end({name: getattr(message, name) for name in ENDS})
-    return Feedback(not_blank(content_text(message.content)), [row], json.dumps(details) if details else None, is_error)
+def feedback_of(result: Result, row: RawLine) -> Feedback:
+    """What a result says."""
+    return Feedback(result.text, [row], result.details, result.is_error)

@@ -1,4 +1,4 @@
-"""Lists of chat messages with OpenAI's `tool_calls`, as rows of a benchmark's results hold them: a list is a session.
+"""Lists of chat messages, in any dialect of them, as rows of a benchmark's results hold them: a list is a session.
 
 `[{"role": "user", "content": …}, {"role": "assistant", "tool_calls": […]}, {"role": "tool", …}]`. The list alone says
 neither task nor outcome: the row around it does.
@@ -10,7 +10,8 @@ from typing import Any
 from openclawbench.rules.intake.normalize import NormalizeRules
 from openclawbench.rules.loading.rule_file import canonical_digest
 from openclawbench.sources.base import MalformedSession, ParsedSession, RecordDigests, Source, read_document_rows
-from openclawbench.sources.chat_steps import ROLES, Message, decode_message, take_messages
+from openclawbench.sources.chat_dialects import Message, decode_message, is_message
+from openclawbench.sources.chat_steps import take_messages
 from openclawbench.sources.io.json_values import without_blanks
 from openclawbench.sources.io.jsonl import Fault
 from openclawbench.sources.io.timestamps import read_times
@@ -50,8 +51,3 @@ class MessageList(Source):
         session.record_digests = RecordDigests(content, rows)
         session.escaped_fields, session.unknown_blocks = steps.escaped_fields, steps.unknown_blocks
         return session
-
-
-def is_message(value: Any) -> bool:
-    """True for a chat message of a role that such messages have."""
-    return isinstance(value, dict) and isinstance(value.get("role"), str) and value["role"] in ROLES

@@ -10,7 +10,8 @@ from openclawbench.rules.intake.normalize import NormalizeRules
 from openclawbench.sources.aec_bench import context as aec_context
 from openclawbench.sources.aec_bench.trajectory import begin, complete, opening_digest, trial_identity
 from openclawbench.sources.base import MalformedSession, ParsedSession, Source, read_session_lines
-from openclawbench.sources.chat_steps import ROLES, decode_message, take_messages
+from openclawbench.sources.chat_dialects import ROLES, decode_message
+from openclawbench.sources.chat_steps import take_messages
 from openclawbench.sources.io.json_values import number_of
 from openclawbench.sources.io.jsonl import Fault
 from openclawbench.sources.step_builder import StepList
