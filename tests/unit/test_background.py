@@ -130,13 +130,13 @@ def test_a_reply_is_silent_only_where_it_is_nothing_but_a_token(reply: str, toke
 
 def test_what_a_notice_hides_is_seen() -> None:
     beat = "Read HEARTBEAT.md if it exists (workspace context). Follow it strictly."
-    assert RULES.user_kinds_of(f"{STAMP}Exec completed (a, code 0)\nSystem: more\n\n{beat}") == [
+    assert RULES.turns.read(f"{STAMP}Exec completed (a, code 0)\nSystem: more\n\n{beat}")[0] == [
         "heartbeat",
         "system_notice",
     ]
-    assert RULES.user_kinds_of(f"{STAMP}Exec completed (a, code 0)\nSystem: more") == ["system_notice"]
-    assert RULES.user_kinds_of(f"{STAMP}Exec completed (a, code 0)\n\nAnd now?") == ["system_notice", "user"]
-    assert RULES.user_kinds_of(f"{PROMPT}Exec completed (a, code 0)\n\nPlease relay. Explain what went wrong.") != [
+    assert RULES.turns.read(f"{STAMP}Exec completed (a, code 0)\nSystem: more")[0] == ["system_notice"]
+    assert RULES.turns.read(f"{STAMP}Exec completed (a, code 0)\n\nAnd now?")[0] == ["system_notice", "user"]
+    assert RULES.turns.read(f"{PROMPT}Exec completed (a, code 0)\n\nPlease relay. Explain what went wrong.")[0] != [
         "user"
     ]
-    assert RULES.own_words(f"{STAMP}x\nSystem: more\n\nAnd now?") == "And now?"
+    assert RULES.turns.own_words(f"{STAMP}x\nSystem: more\n\nAnd now?") == "And now?"

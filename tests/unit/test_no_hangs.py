@@ -70,12 +70,28 @@ def test_tags_and_blanks_again_and_again(tag: str) -> None:
         "[Bootstrap truncation warning]\n",
         "[Bootstrap truncation warning]\nx\n\n",
         " ",
+        "[Telegram Ann id:1 +1m Mon 2026-01-01 10:00 UTC] ",
+        "[Slack #a] b: ",
+        "[Queued messages while agent was busy]\n\n---\nQueued #1\n",
+        "[Audio]\nUser text:\n",
+        "User text:\n[Audio 1/2]\nTranscript:\n",
+        "[Image]\nUser text:\nx\nDescription:\n",
+        "Chat (untrusted, chronological):\nx\n",
+        "Context: ⟦openclaw:ctx⟧\n",
+        "[Thread starter - for context]\n[Slack x\n\n",
     ],
 )
 def test_an_envelope_that_begins_again_and_again(begins: str) -> None:
     holds = "<active_memory_plugin>```json\nSource: "  # what is looked for before some of the patterns
-    assert RULES.own_words("x" + begins * MANY + holds).startswith("x")
-    assert RULES.user_kinds_of(begins * MANY + holds)
+    assert RULES.turns.own_words("x\n" + begins * MANY + holds).startswith("x")
+    assert RULES.turns.read(begins * MANY + holds)[0]
+
+
+@pytest.mark.slow
+def test_what_an_envelope_waits_for_again_and_again() -> None:
+    for begins in sorted({rule.holds for rule in [*RULES.envelopes, *RULES.user_kinds]} - {""}):
+        assert RULES.turns.read("x\n" + begins * MANY)[0]
+        assert RULES.turns.read(f"{begins}\n" * MANY)[0]
 
 
 @pytest.mark.parametrize(
@@ -89,7 +105,7 @@ def test_an_envelope_that_begins_again_and_again(begins: str) -> None:
     ],
 )
 def test_an_envelope_is_removed_whole(text: str, own: str) -> None:
-    assert RULES.own_words(text) == own
+    assert RULES.turns.own_words(text) == own
 
 
 @pytest.mark.slow

@@ -66,13 +66,13 @@ class StepRows:
     def new_turn(self, raw_text: str, row: RawLine) -> None:
         """What a user said, or a runner in a user's name. A turn without a person's words has an empty `text`."""
         self.open_turn = True
-        kinds = self.rules.user_kinds_of(raw_text)
+        kinds, text = self.rules.turns.read(raw_text)
         number = len(self.user_turns) + 1
         self.user_turns.append(
             {
                 "user_turn": number,
                 "kinds": kinds,
-                "text": self.rules.own_words(raw_text) if self.rules.person_speaks(kinds) else "",
+                "text": text,
                 "raw_text": raw_text,
                 "before_step": None,
                 "line": row.line,

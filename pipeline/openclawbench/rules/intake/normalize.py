@@ -1,24 +1,20 @@
 """Loader of normalize.toml."""
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
 from pydantic import Field
 
-from openclawbench.records.vocabulary import ToolStatus, UserTurnKind
+from openclawbench.records.vocabulary import ToolStatus
+from openclawbench.rules.intake.user_turns import CollectedRules, EnvelopeRule, UserKindRule, UserTurns
 from openclawbench.rules.loading.numbers import AtLeastOne, Count
 from openclawbench.rules.loading.patterns import PythonPattern
 from openclawbench.rules.loading.references import Reference
 from openclawbench.rules.loading.rule_file import Rules
 from openclawbench.rules.loading.tool_names import plain_name
 from openclawbench.tables.record import Record
-
-Finder = Callable[[str], re.Match[str] | None]
-BOUND = re.compile(r"(?:\(\?[a-z]+\))?(?:\^|\\A)")  # the beginning of a pattern that is bound to the text's
-ESCAPES_AND_CLASSES = re.compile(r"\\.|\[\^?\]?[^\]]*\]", re.DOTALL)
-GROUP = re.compile(r"\([^()]*\)")
 
 
 class SidecarRule(Record):
@@ -108,24 +104,6 @@ class RepairedRules(Record):
     backup_name: PythonPattern
 
 
-class UserKindRule(Record):
-    """What a user turn is, by its raw text."""
-
-    id: str
-    kind: UserTurnKind
-    holds: str = ""  # plain text in everything that the pattern finds: looked for first
-    pattern: PythonPattern
-    own_words: bool
-
-
-class EnvelopeRule(Record):
-    """Text around a user's words."""
-
-    id: str
-    holds: str = ""  # as in UserKindRule
-    pattern: PythonPattern
-
-
 class SilentTokenRule(Record):
     """A reply that consists of this alone is shown to nobody."""
 
@@ -197,7 +175,6 @@ class NormalizeRules(Rules):
     store_name: PythonPattern
     other_index_keys: list[str]
     no_store_reasons: list[str]
-    leading_notices: PythonPattern
     silent_mark: str
     runner_marks: list[str]
     timeout_words: PythonPattern
@@ -212,6 +189,7 @@ class NormalizeRules(Rules):
     repaired: RepairedRules
     user_kinds: list[UserKindRule] = Field(alias="user_kind")
     envelopes: list[EnvelopeRule] = Field(alias="envelope")
+    collected: CollectedRules
     silent_tokens: list[SilentTokenRule] = Field(alias="silent_token")
     background: BackgroundRules
     harbor: HarborRules
@@ -219,24 +197,9 @@ class NormalizeRules(Rules):
     notice_statuses: list[NoticeStatusRule] = Field(alias="notice_status")
 
     @cached_property
-    def kind_finders(self) -> list[tuple[str, Finder, str]]:
-        """(plain text that has to be there, what looks for the pattern, kind) of each user kind."""
-        return [(rule.holds, finder(re.compile(rule.pattern)), rule.kind) for rule in self.user_kinds]
-
-    @cached_property
-    def envelope_finders(self) -> list[tuple[str, Finder, re.Pattern[str]]]:
-        """(plain text that has to be there, what looks for the pattern, pattern) of each envelope."""
-        patterns = [(rule.holds, re.compile(rule.pattern)) for rule in self.envelopes]
-        return [(holds, finder(pattern), pattern) for holds, pattern in patterns]
-
-    @cached_property
-    def own_kinds(self) -> set[str]:
-        """Kinds of turns in which a person speaks."""
-        return {"user"} | {rule.kind for rule in self.user_kinds if rule.own_words}
-
-    @cached_property
-    def leading_pattern(self) -> re.Pattern[str]:
-        return re.compile(self.leading_notices)
+    def turns(self) -> UserTurns:
+        """What reads user turns."""
+        return UserTurns(self.user_kinds, self.envelopes, self.collected)
 
     @cached_property
     def silent_patterns(self) -> list[tuple[re.Pattern[str], str]]:
@@ -269,10 +232,6 @@ class NormalizeRules(Rules):
             statuses = (rule.status for rule in self.notice_statuses if re.search(rule.pattern, match["said"]))
             if status := next(statuses, None):
                 yield Notice(name.findall(match["about"]), status)
-
-    def person_speaks(self, kinds: list[str]) -> bool:
-        """True if a turn of these kinds holds a person's words."""
-        return not self.own_kinds.isdisjoint(kinds)
 
     def is_timeout(self, error: str) -> bool:
         """True if a run error speaks of a time-out."""
@@ -354,41 +313,3 @@ class NormalizeRules(Rules):
     @cached_property
     def synthetic_prefixes(self) -> tuple[str, ...]:
         return tuple(self.synthetic_result_prefixes)
-
-    def user_kinds_of(self, raw_text: str) -> list[str]:
-        """Kinds of a user turn. `user` where nothing else matches or a person's own words remain beside a notice."""
-        leading = self.leading_pattern.match(raw_text)
-        rest = raw_text[leading.end() :] if leading else None
-        matched = [
-            kind
-            for holds, find, kind in self.kind_finders
-            if holds in raw_text and (find(raw_text) or (rest is not None and find(rest)))
-        ]
-        if not matched:
-            return ["user"]
-        kinds = list(dict.fromkeys(matched))
-        if kinds == ["system_notice"] and self.own_words(raw_text).strip() != "":
-            kinds.append("user")
-        return kinds
-
-    def own_words(self, raw_text: str) -> str:
-        """The user's words without the envelope."""
-        for holds, find, pattern in self.envelope_finders:
-            if holds in raw_text and find(raw_text):
-                raw_text = pattern.sub("", raw_text)
-        return raw_text.strip()
-
-
-def finder(pattern: re.Pattern[str]) -> Finder:
-    """What finds the first match of a pattern. One that can match nowhere but at the text's beginning is not looked
-    for anywhere else: `search` would, at every character of a long text."""
-    bound = BOUND.match(pattern.pattern) and not pattern.flags & re.MULTILINE and not has_branches(pattern.pattern)
-    return pattern.match if bound else pattern.search
-
-
-def has_branches(pattern: str) -> bool:
-    """True if a pattern has several branches, those of its groups apart."""
-    bare, grouped = ESCAPES_AND_CLASSES.sub("", pattern), 1
-    while grouped:
-        bare, grouped = GROUP.subn("", bare)
-    return "|" in bare
