@@ -64,6 +64,10 @@ class UserTurns:
             words += [own] if own and not self.own_kinds.isdisjoint(message_kinds) else []
         return list(kinds), "\n\n".join(words)
 
+    def person_speaks(self, raw_text: str) -> bool:
+        """True if a person speaks in a turn."""
+        return not self.own_kinds.isdisjoint(self.read(raw_text)[0])
+
     def own_words(self, raw_text: str) -> str:
         """A turn without its envelopes, whoever speaks in it."""
         return "\n\n".join(filter(None, (self.read_message(message)[1] for message in self.messages(raw_text))))

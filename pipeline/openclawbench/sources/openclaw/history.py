@@ -73,7 +73,7 @@ def told_in(at: int, value: dict[str, Any], rules: NormalizeRules) -> Told | Non
         return record_with(key=digest(["result", message["toolCallId"]]), kind="result", size=len(str(content)))
     if role == "user":
         words = "\n".join(block["text"] for block in content if is_text(block)) if isinstance(content, list) else ""
-        is_person = rules.person_speaks(rules.user_kinds_of(words))
+        is_person = rules.turns.person_speaks(words)
         return record_with(key=digest(["user", value.get("id"), content]), kind="user" if is_person else "program")
     compared = {key: part for key, part in message.items() if key not in repaired.renamed}
     return record_with(key=digest([value.get("id"), compared | {"content": content}]), kind="other")
