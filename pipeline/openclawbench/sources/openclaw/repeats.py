@@ -196,7 +196,9 @@ class Repeats:
         if not is_same:
             return False
         if self.words:
-            return tuple(map(self.rules.own_words, self.words)) == tuple(map(self.rules.own_words, known.words))
+            return tuple(map(self.rules.turns.own_words, self.words)) == tuple(
+                map(self.rules.turns.own_words, known.words)
+            )
         return self.replayed is not None or speech.used is not None
 
     def without_known(self, rows: Iterable[RawLine], copies: set[int]) -> Iterator[RawLine]:
