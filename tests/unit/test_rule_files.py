@@ -66,7 +66,7 @@ PATTERN_KEYS = re.compile(
     r"(^|\.)(pattern|left_out_pattern|hint_pattern|regex|unless|match|target_match|argument|effect_when|remote_tools|name_prefix|name_of_server|name_numbered|look_names|content_names|exit_tail|exit_head|arguments\.sql"
     r"|title_pattern|clear_unless|asked_for\.\w+|pieces|not_own|oracle_words|inference_error|file_name|category_prefix|set_aside"
     r"|local_url|(?<!arguments\.)url|patched_file|words\.(token|environment|no_command|powershell|powershell_gate)|gave_up_pattern"
-    r"|wrapper\.runs|left_out|not_behind|ignored|store_name|timeout_words|abort_words|notice|beside|notice_turn|final_text"
+    r"|wrapper\.runs|left_out|not_behind|ignored|store_name|timeout_words|abort_words|notice|beside|notice_turn|final_text|cut_result|backup_name"
     r"|notice_name|collected\.(heading|message)|goes_on_pattern|command\.values\.\S+|after)$"
 )
 LITERAL = re.compile(r"'([a-z_]+)'")
