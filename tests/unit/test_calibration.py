@@ -25,6 +25,7 @@ from openclawbench.audit.sheets.cells import Cells
 from openclawbench.audit.sheets.check import CheckedSheet, Signature, check
 from openclawbench.audit.sheets.review_sheet import as_csv, as_jsonl, read_sheet
 from openclawbench.errors import UnreadableInput
+from openclawbench.protocol.sections import documents
 from openclawbench.records.calibration import (
     CalibrationReview,
     CalibrationSample,
@@ -36,6 +37,7 @@ from openclawbench.records.vocabulary import Subtype
 from openclawbench.release.baseline_notice import RULES_NOTICE
 from openclawbench.reports.markdown import render
 from openclawbench.reports.section import Section
+from openclawbench.rules.fulltax.taxonomy import Taxonomy
 from openclawbench.storage.data_folder import DataFolder
 
 RULES = AuditRules.load()
@@ -388,8 +390,9 @@ def test_the_report_says_who_judged_where_it_must(tmp_path: Path) -> None:
 
 def test_the_guide_names_every_subtype_answer_and_word() -> None:
     text = guide(sample([row(0)]), RULES).decode()
-    for name in (*get_args(Subtype), *ANSWERS):
-        assert f"`{name}`" in text
+    assert all(f"`{name}`" in text for name in ANSWERS)
+    assert all(name in text for name in get_args(Subtype))
+    assert documents()["guide"].render(Taxonomy.load().tables()) in text
     assert "does not show the silver label" in text
     assert "`--no-label`" in text
     assert "`--no-label`" not in guide(sample([row(0)], blind=False), RULES).decode()

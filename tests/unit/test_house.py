@@ -24,9 +24,9 @@ LONGEST_FILE = 400  # lines
 MOST_MODULES = 17  # of a folder
 # The rooms in the order in which they may be imported. `validate` carries out the stages of flow.py over a release.
 ORDER = [
-    *("version", "errors", "base", "tables", "records", "storage", "rules", "judge", "sources", "intake", "runtime"),
-    *("construct", "fulltax", "reports", "release", "audit", "flow", "release.validate", "workspace", "inspect"),
-    *("exam", "collect", "detect", "api", "workbench", "cli", "__main__"),
+    *("version", "errors", "base", "tables", "records", "protocol", "storage", "rules", "judge", "sources"),
+    *("intake", "runtime", "construct", "fulltax", "reports", "release", "audit", "flow", "release.validate"),
+    *("workspace", "inspect", "exam", "collect", "detect", "api", "workbench", "cli", "__main__"),
 ]
 # Functions of inner rooms -> what the library offers for them. Commands and the workbench call the library.
 LIBRARY = {

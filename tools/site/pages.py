@@ -1,6 +1,7 @@
-"""Every generated file: pages that exist in the built site only, and two that are committed.
+"""Every generated file: pages that exist in the built site only, and those that are committed.
 
-`python -m tools.site` writes the committed ones (the picture, the table in README.md); `--check` says which is stale.
+`python -m tools.site` writes the committed ones (the picture, the table in README.md, the prompts and the page of the
+protocol); `--check` says which is stale.
 """
 
 import re
@@ -10,12 +11,14 @@ from tools.site.commands import commands_page
 from tools.site.fields import fields_page, schemas_page
 from tools.site.markdown import table
 from tools.site.picture import picture, stages_of_commands
+from tools.site.protocol import prompt_files, protocol_page
 from tools.site.stages import stages_page
 from tools.site.taxonomy import taxonomy_page
 
 ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
 PICTURE = ROOT / "docs" / "assets" / "flow.svg"
+PROTOCOL = ROOT / "docs" / "protocol.md"
 START, END = "<!-- flow:start -->", "<!-- flow:end -->"
 
 
@@ -52,7 +55,12 @@ def with_command_table(text: str) -> str:
 
 def committed() -> dict[Path, str]:
     """Path -> text of each generated file that is committed."""
-    return {README: with_command_table(README.read_text(encoding="utf-8")), PICTURE: picture()}
+    return {
+        README: with_command_table(README.read_text(encoding="utf-8")),
+        PICTURE: picture(),
+        PROTOCOL: protocol_page(),
+        **prompt_files(ROOT),
+    }
 
 
 def stale() -> list[str]:

@@ -1,9 +1,11 @@
-"""The guide for a calibration sheet: what to fill in, and by which taxonomy (paper T17, T20, T21, D.8)."""
+"""The guide for a calibration sheet: what to fill in, and the protocol that judges get, in the same words."""
 
 from importlib.resources import files
 
 from openclawbench.audit.settings import AuditRules
+from openclawbench.protocol.sections import documents
 from openclawbench.records.calibration import CalibrationSample
+from openclawbench.rules.fulltax.taxonomy import Taxonomy
 
 TEMPLATE = (files("openclawbench.audit.calibration") / "guide.md").read_text(encoding="utf-8")
 BLIND = (
@@ -26,4 +28,5 @@ def guide(sample: CalibrationSample, rules: AuditRules) -> bytes:
         normal=words.normal[0],
         unresolved=words.unresolved[0],
         nowhere=words.nowhere[0],
+        protocol=documents()["guide"].render(Taxonomy.load().tables()),
     ).encode()

@@ -15,7 +15,7 @@ class SubtypeRule(Record):
 
     name: Subtype
     family: Family
-    definition: str  # for readers of a release; a judge has its own words in the prompts
+    definition: str
     not_where: str  # when it is not one
 
 
@@ -64,3 +64,20 @@ class Taxonomy(Rules):
         """True if the absorption table lets `subtype` take `candidate` in."""
         into = next((rule.into for rule in self.candidates if rule.name == candidate), [])
         return any(entry.subtype == subtype for entry in into)
+
+    def tables(self) -> dict[str, str]:
+        """What the documents of the protocol say of the taxonomy: `subtypes`, a Markdown table, `candidates`, a list,
+        and `absorption`, sentences."""
+        head = "| family | subtype | positive evidence | not when |\n|---|---|---|---|"
+        rows = (
+            f"| {rule.family} | {rule.name} | {rule.definition.removesuffix('.')} | {rule.not_where} |"
+            for rule in self.subtypes
+        )
+        return {
+            "subtypes": "\n".join([head, *rows]),
+            "candidates": "\n".join(f"- {rule.name}: {rule.definition}" for rule in self.candidates),
+            "absorption": " ".join(
+                f"{rule.name}: {', '.join(f'{way.subtype} if {way.context}' for way in rule.into)}."
+                for rule in self.candidates
+            ),
+        }

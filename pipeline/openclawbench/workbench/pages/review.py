@@ -12,6 +12,7 @@ from openclawbench.audit.calibration.sample import draw
 from openclawbench.audit.settings import AuditRules
 from openclawbench.audit.sheets.check import Form
 from openclawbench.errors import DataFolderLocked, NotFound, UsageError
+from openclawbench.protocol.sections import documents
 from openclawbench.rules.fulltax.taxonomy import Taxonomy
 from openclawbench.workbench.access import Person, Refused, open_drawn, open_trajectory
 from openclawbench.workbench.desk import Desk, QueueRow
@@ -120,6 +121,7 @@ def drawn_page(
         "done": finished,
         "last": saved_last(desk, form, sample, request.query_params.get("last"), person),
         "taxonomy": Taxonomy.load().subtypes,
+        "protocol": protocol_help(),
         "meanings": EVENT_WORDS,
     }
     status = 422 if fault else 200
@@ -128,6 +130,16 @@ def drawn_page(
     if request.state.json:
         return answer(request, template, shown)
     return render(request, template, status, **shown, **context)
+
+
+def protocol_help() -> list[tuple[str, list[str]]]:
+    """Heading and sentences of each part of the protocol that people judge by: the words that judges get. The subtypes
+    are beside it, so their table is left out."""
+    values = Taxonomy.load().tables() | {"subtypes": ""}
+    return [
+        (part.heading, [section.prose(values).removeprefix("- ").replace("**", "") for section in part.sections])
+        for part in documents()["guide"].parts
+    ]
 
 
 def saved_last(desk: Desk, form: Form[Any, Any], sample: str, row: str | None, person: Person) -> Row | None:

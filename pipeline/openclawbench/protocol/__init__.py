@@ -1,0 +1,1 @@
+"""The annotation protocol: one section a rule, from which prompts, guides and pages are rendered."""
