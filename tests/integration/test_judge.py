@@ -13,6 +13,7 @@ import pytest
 from asking import KEY, Endpoint, arguments, fresh, ledger, rules
 from child import EXAMPLE, ROOT, Started, call, files, lines, manifest, start, table
 
+from openclawbench.judge.prompts import newest_version
 from openclawbench.judge.transport.aiohttp_transport import AiohttpTransport
 from openclawbench.judge.transport.endpoint import Endpoint as TransportEndpoint
 from openclawbench.judge.transport.openai_transport import OpenaiTransport
@@ -91,8 +92,12 @@ def test_a_changed_prompt_asks_only_what_it_touches(
     data, prompts = tmp_path / "data", tmp_path / "prompts"
     shutil.copytree(undisturbed, data)
     shutil.copytree(ROOT / "prompts", prompts)
-    changed = (prompts / "b2" / "v2.md").read_text().replace('version = "v2"', 'version = "v3"') + "\nOne more line.\n"
-    (prompts / "b2" / "v3.md").write_text(changed)
+    version = newest_version(prompts / "b2")
+    following = f"v{int(version[1:]) + 1}"
+    changed = (
+        (prompts / "b2" / f"{version}.md").read_text().replace(f'version = "{version}"', f'version = "{following}"')
+    )
+    (prompts / "b2" / f"{following}.md").write_text(changed + "\nOne more line.\n")
     endpoint.script()
     ended = call(*arguments(endpoint, data, raw), env=rules(tmp_path) | {"OPENCLAWBENCH_PROMPTS": str(prompts)})
     assert ended.status == 0, ended.err
