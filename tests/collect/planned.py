@@ -22,6 +22,12 @@ def found_task(task_id: str, **changes: Any) -> dict[str, Any]:
     } | changes
 
 
+def plan_of_models(*names: str, **models: dict[str, Any]) -> Plan:
+    """A plan with these tasks for several source models: name -> what differs from a scripted one."""
+    plans = [plan_of(*names, name=name, **source) for name, source in models.items()]
+    return plans[0].model_copy(update={"source_models": [plan.source_models[0] for plan in plans]})
+
+
 def plan_of(*names: str, **source: Any) -> Plan:
     """A plan with these tasks for one scripted source model."""
     model = {"name": "m", "base_url": "scripted", "model": "scripted-model"} | source

@@ -2,7 +2,7 @@
 
 A turn that names `hang` never ends, `die` ends the process, `refused` records an error of the endpoint, `lost` records
 nothing, `blind` never asks for the functions, `leak` says what it has as key, `key` says KEY, `once` dies the first
-time.
+time. A session of the model `dead-model` dies, whatever its turn says.
 """
 
 import json
@@ -40,7 +40,8 @@ for line in sys.stdin:
     attempts.write_text("x" * (tries + 1))
     if "hang" in words:
         time.sleep(3600)
-    if "die" in words or ("once" in words and tries == 0):
+    is_dead = "dead-model" in (home / ".openclaw" / "openclaw.json").read_text()
+    if "die" in words or is_dead or ("once" in words and tries == 0):
         sys.exit(1)
     if "slow" in words:
         time.sleep(0.3)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from planned import plan_of
+from planned import plan_of, plan_of_models
 
 from openclawbench.collect.isolation import can_isolate, without_network
 from openclawbench.collect.plan import Plan, write_plan
@@ -132,10 +132,54 @@ def test_a_session_collected_without_its_key_is_left_out_when_converted(
     assert not list((data / "raw").rglob("key_0*.jsonl"))
 
 
-def test_a_budget_in_usd_needs_a_price(tmp_path: Path, installed: dict[str, str]) -> None:
-    data = planned(tmp_path / "d", plan_of("t_0", base_url="http://127.0.0.1:9/v1"))
+@pytest.mark.parametrize("stated", [{}, {"price_in": 1.0}, {"price_cached": 0.1, "price_out": 1.0}])
+def test_a_budget_in_usd_needs_a_price(tmp_path: Path, installed: dict[str, str], stated: dict[str, float]) -> None:
+    """Of every source model: one that would cost nothing for want of a price has no limit."""
+    here = {"base_url": "http://127.0.0.1:9/v1"}
+    priced = here | {"price_in": 1.0, "price_out": 1.0}
+    data = planned(tmp_path / "d", plan_of_models("t_0", a=priced, b=here | stated))
     ended = collect(data, installed, "--budget-usd", "1")
-    assert (ended.returncode, "no source model of the plan has a price" in ended.stderr) == (2, True)
+    assert (ended.returncode, "the price of source model b is not known" in ended.stderr) == (2, True)
+
+
+def test_cached_tokens_are_paid_and_an_unknown_price_is_no_zero(tmp_path: Path, installed: dict[str, str]) -> None:
+    models = {
+        "plain": {"price_in": 1.0, "price_out": 4.0},
+        "cheaper": {"price_in": 1.0, "price_out": 4.0, "price_cached": 0.1},
+        "free": {"price_in": 0.0, "price_out": 0.0},
+        "unknown": {},
+    }
+    here = {"base_url": "http://127.0.0.1:9/v1"}
+    data = planned(tmp_path / "d", plan_of_models("t_0", "t_1", **{name: here | own for name, own in models.items()}))
+    ended = collect(data, installed, "--concurrency", "1")
+    rows = [json.loads(line) for line in (data / "collect" / "sessions.jsonl").read_text().splitlines()]
+    assert {(row["tokens_in"], row["tokens_cached"], row["tokens_out"]) for row in rows} == {(200, 20, 14)}
+    assert {row["source_model"]: row["usd"] for row in rows} == {
+        "plain": pytest.approx((200 + 14 * 4) / 1e6),
+        "cheaper": pytest.approx((180 + 20 * 0.1 + 14 * 4) / 1e6),
+        "free": 0.0,
+        "unknown": None,
+    }
+    assert "2 sessions of unknown price not in the USD" in ended.stderr
+    planned(data, plan_of_models("t_0", "t_1", "t_2", **{name: here | own for name, own in models.items()}))
+    forecast = json.loads(collect(data, installed, "--dry-run", "--json").stdout)
+    usd = {row["source_model"]: row["costs"]["usd"] for row in forecast["rows"]}
+    assert (usd["unknown"], usd["free"], forecast["unpriced"]) == (None, 0.0, 1)
+    assert usd["plain"] == pytest.approx(256e-6)
+
+
+def test_a_source_model_that_fails_stops_itself_alone(tmp_path: Path, installed: dict[str, str]) -> None:
+    names = [f"t_{number}" for number in range(5)]
+    data = planned(tmp_path / "d", plan_of_models(*names, first={"model": "dead-model"}, second={}, third={}))
+    ended = collect(data, installed, "--concurrency", "2", "--json")
+    rows = [json.loads(line) for line in (data / "collect" / "sessions.jsonl").read_text().splitlines()]
+    collected = {row["source_model"] for row in rows if row["status"] == "collected"}
+    assert (collected, sum(row["status"] == "collected" for row in rows)) == ({"second", "third"}, 10)
+    assert 3 <= sum(row["source_model"] == "first" for row in rows) < 5
+    counts = json.loads(ended.stdout)
+    assert (ended.returncode, counts["collected"], [*counts["stopped"]]) == (3, 10, ["first"])
+    stderr = " ".join(ended.stderr.split())
+    assert "source model first: " in stderr and "sessions in a row were ended by the infrastructure" in stderr
 
 
 def test_what_looks_like_another_key_is_noted(tmp_path: Path, installed: dict[str, str]) -> None:

@@ -313,6 +313,9 @@ def test_a_price_comes_from_flags_the_table_or_this_machine() -> None:
     assert price_of("gpt-4o", AskingSettings(price_in=1.0), far) == Price(1.0, 1.0, 10.0)
     assert price_of("x", AskingSettings(), near) == Price(0.0, 0.0, 0.0)
     assert price_of("x", AskingSettings(price_in=1.0, price_out=2.0), far) == Price(1.0, 1.0, 2.0)
+    assert price_of("x", AskingSettings(price_in=0.0, price_out=0.0, budget_usd=1.0), near) == Price(0.0, 0.0, 0.0)
+    with pytest.raises(UsageError, match="its price is not known"):  # a budget rests on a price that somebody stated
+        price_of("x", AskingSettings(budget_usd=1.0), near)
     for settings in (AskingSettings(), AskingSettings(price_in=1.0), AskingSettings(price_out=1.0)):
         with pytest.raises(UsageError, match="its price is not known"):
             price_of("x", settings, far)

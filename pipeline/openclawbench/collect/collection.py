@@ -32,7 +32,7 @@ class CollectedSession(BaseModel):
     tokens_in: int
     tokens_cached: int
     tokens_out: int
-    usd: float
+    usd: float | None  # null where the price was not known
     tool_calls: int
     requests: int  # of the last try, that reached the endpoint or failed on the way
     rate_limited: int  # of these, answered with HTTP 429

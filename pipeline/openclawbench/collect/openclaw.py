@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from openclawbench.collect.plan import SERVER, SourceModel
+from openclawbench.collect.plan import SERVER, UNASKED, SourceModel
 from openclawbench.errors import UsageError
 
 ENVIRONMENT = "OPENCLAWBENCH_OPENCLAW"
@@ -85,7 +85,8 @@ def find_node(option: Path | None) -> tuple[Path, str]:
 def configuration(source: SourceModel, home: Path, serve: list[str], version: str) -> dict[str, Any]:
     """openclaw.json of a home. `serve`: the command of the MCP server."""
     model = f"{PROVIDER}/{source.model}"
-    cost = {"input": source.price_in, "output": source.price_out, "cacheRead": source.price_cached, "cacheWrite": 0}
+    price = source.price or UNASKED  # OpenClaw has no word for a price that is not known
+    cost = {"input": price.input, "output": price.output, "cacheRead": price.cached, "cacheWrite": 0}
     return {
         "models": {
             "mode": "merge",

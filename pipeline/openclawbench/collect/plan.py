@@ -5,6 +5,7 @@ import os
 import random
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 from urllib.parse import urlsplit
@@ -17,6 +18,7 @@ from openclawbench.collect.scripting import Script, script_of
 from openclawbench.errors import UnreadableInput, UsageError
 from openclawbench.judge.transport.secrets import Secrets
 from openclawbench.rules.judge.asking import AskingRules
+from openclawbench.rules.judge.prices import Price, PriceRules
 from openclawbench.storage.data_folder import write_atomic
 
 FILE = "plan.json"
@@ -24,6 +26,7 @@ SERVER = "b"  # name of the MCP server: OpenClaw calls its functions b__<name>
 PREFIX = f"{SERVER}__"
 LONGEST_NAME = 64  # characters of a tool's name that OpenClaw lets through
 SCRIPTED = "scripted"  # in place of an address: the endpoint of this program, which says what the plan says
+UNASKED = Price(0.0, 0.0, 0.0, "no endpoint is asked")
 OWN_TOOLS = ".own-tools"  # ending of the source model's name in that mode, so that everything is reported apart
 ADDED = (
     "I have updated some more functions you can choose from. What about now?"  # BFCL's words where functions come late
@@ -81,9 +84,9 @@ class SourceModel(Planned):
     max_tokens: int = Field(8192, ge=1)
     reasoning: bool = False
     parameters: dict[str, Any] = {}  # of each request, as the endpoint calls them: temperature, top_p …
-    price_in: float = Field(0.0, ge=0)
-    price_out: float = Field(0.0, ge=0)
-    price_cached: float = Field(0.0, ge=0)
+    price_in: float | None = Field(None, ge=0)
+    price_out: float | None = Field(None, ge=0)
+    price_cached: float | None = Field(None, ge=0)
 
     @field_validator("name")
     @classmethod
@@ -117,10 +120,11 @@ class SourceModel(Planned):
         """The endpoint's key, from the environment; None if the endpoint needs no key, or the variable is not set."""
         return (os.environ.get(self.api_key_env) or None) if self.api_key_env else None
 
-    @property
-    def has_price(self) -> bool:
-        """Whether its tokens cost anything."""
-        return bool(self.price_in or self.price_out or self.price_cached)
+    @cached_property
+    def price(self) -> Price | None:
+        """The price of its tokens, as of a judge's (PriceRules.price_of); None if it is not known."""
+        stated = (self.price_in, self.price_cached, self.price_out)
+        return PriceRules.load().price_of(self.model, stated, UNASKED if self.base_url == SCRIPTED else None)
 
     @property
     def endpoint_host(self) -> str:

@@ -19,14 +19,14 @@ from openclawbench.collect.openclaw import OpenClaw
 from openclawbench.collect.plan import SCRIPTED, Plan, PlannedSession, SourceModel
 from openclawbench.collect.serve import CALLS
 from openclawbench.collect.worker import SessionEnd, Worker, WorkerContext
-from openclawbench.errors import BudgetReached, CollectionStopped, UsageError
+from openclawbench.errors import BudgetReached, UsageError
 from openclawbench.storage.data_folder import write_atomic
 
 if TYPE_CHECKING:
     from openclawbench.collect.scripted_endpoint import ScriptedEndpoint
 
 MAX_TRIES = 3  # of a session that the infrastructure ended
-MAX_FAILED_IN_A_ROW = 3  # sessions: then the endpoint or the installation is at fault, and the run stops
+MAX_FAILED_IN_A_ROW = 3  # sessions of a source model: then its endpoint is at fault, and no more of it are begun
 RATE_LIMITED = 429
 HOLDS_KEY = (
     "the session holds the key of its endpoint, so nothing of it is kept. Give the agent no way to read the key, and "
@@ -38,18 +38,21 @@ PAUSE_S = 2.0  # before another try, doubled each time
 @dataclass
 class Progress:
     """Progress of a run. `usd`, `tokens`: of all sessions of this folder, including those of earlier plans and those
-    that the infrastructure ended; `rate`: of this run."""
+    that the infrastructure ended; `unpriced`: how many of them took tokens whose price is not known, which `usd` lacks;
+    `rate`: of this run; `stopped`: source model -> why none of its sessions is begun any more."""
 
     total: int
     done: int = 0
     begun_with: int = 0
     infra_errors: int = 0
     usd: float = 0.0
+    unpriced: int = 0
     tokens: int = 0
     concurrency: int = 1
     started: float = field(default_factory=time.monotonic)
     measured: Measured = field(default_factory=Measured)
     left: Counter[tuple[str, str]] = field(default_factory=Counter)  # (source model, category) -> sessions
+    stopped: dict[str, str] = field(default_factory=dict)
 
     @property
     def rate(self) -> float:
@@ -68,7 +71,8 @@ class Progress:
 
     def spend(self, row: CollectedSession) -> None:
         """Count what a session took, of this run or of an earlier one."""
-        self.usd += row.usd
+        self.usd += row.usd or 0.0
+        self.unpriced += row.usd is None and row.tokens_in + row.tokens_out > 0
         self.tokens += row.tokens_in + row.tokens_out
 
     def totals(self) -> dict[str, Any]:
@@ -118,16 +122,14 @@ def collect(
 ) -> Progress:
     """Make every session that is left. `on_progress` is called after each, from one thread at a time.
 
-    BudgetReached and CollectionStopped (exit status 3) leave everything made so far; the same call goes on from there.
+    A source model that fails stops itself alone (`Progress.stopped`): the others go on. BudgetReached (exit status 3)
+    leaves everything made so far; the same call goes on from there.
     """
     from openclawbench.collect.relay import relay
     from openclawbench.collect.scripted_endpoint import scripted_endpoint
 
-    if options.budget_usd is not None and not any(source.has_price for source in plan.source_models):
-        raise UsageError(
-            "--budget-usd: no source model of the plan has a price, so nothing would count. Plan with --price-in and "
-            "--price-out (USD for a million tokens), or use --budget-tokens."
-        )
+    if options.budget_usd is not None:
+        refuse_unpriced({source.name for source in plan.source_models if source.price is None})
     with collection.locked():
         rows, keys = list(collection.rows()), keys_of(plan)
         ended = last_rows(rows)
@@ -136,6 +138,8 @@ def collect(
         progress.done = progress.begun_with = progress.total - len(remaining)
         for row in rows:
             progress.spend(reprice_session(row, plan))
+        if options.budget_usd is not None and progress.unpriced:
+            refuse_unpriced({row.source_model for row in rows if reprice_session(row, plan).usd is None})
         progress.measured = measured_of(ended.values(), plan)
         on_progress(progress, None)
         is_scripted = any(planned.source_model.base_url == SCRIPTED for planned in remaining)
@@ -147,6 +151,16 @@ def collect(
             pool = WorkerPool(collection, plan, context, options, progress, on_progress, keys, endpoint)
             pool.work(remaining, [Worker(number, context) for number in range(options.concurrency)])
         return progress
+
+
+def refuse_unpriced(names: set[str]) -> None:
+    """Raise UsageError if these source models, whose price is not known, are any: a budget in USD needs their price."""
+    if names:
+        raise UsageError(
+            f"--budget-usd: the price of source model {', '.join(sorted(names))} is not known, so a budget would not "
+            "hold. Plan with --price-in and --price-out (USD for a million tokens; 0 where nothing is paid), or use "
+            "--budget-tokens."
+        )
 
 
 class WorkerPool:
@@ -167,7 +181,7 @@ class WorkerPool:
         self.progress, self.on_progress, self.keys, self.endpoint = progress, on_progress, keys, endpoint
         self.lock = threading.Lock()
         self.stop = threading.Event()
-        self.failed_in_a_row = 0
+        self.failed_in_a_row: Counter[str] = Counter()  # by source model
         self.plan_digest = plan.digest
 
     def work(self, sessions: list[PlannedSession], workers: list[Worker]) -> None:
@@ -193,6 +207,8 @@ class WorkerPool:
                     planned = tasks.get_nowait()
                 except queue.Empty:
                     return
+                if planned.source_model.name in self.progress.stopped:
+                    continue
                 self.check_budget()
                 self.make_session(worker, planned)
         finally:
@@ -214,7 +230,7 @@ class WorkerPool:
     def make_session(self, worker: Worker, planned: PlannedSession) -> None:
         """Make a session; where the infrastructure ends it, try again in a fresh home."""
         source, session, ended = planned.source_model, planned.name, None
-        spent: list[float] = [0, 0, 0, 0.0]
+        spent = [0, 0, 0]
         earlier: list[str] = []
         for number in range(1, MAX_TRIES + 1):
             session = planned.name if number == 1 else f"{planned.name}-t{number}"
@@ -226,7 +242,7 @@ class WorkerPool:
             ended = without_key(worker.run_task(planned, session, base_url, key))
             if self.stop.is_set() and ended.error:
                 return  # ended from outside: it is made again by the next run
-            for place, amount in enumerate(amounts(ended, planned)):
+            for place, amount in enumerate(amounts(ended)):
                 spent[place] += amount
             if ended.error is None or ended.error == HOLDS_KEY or ended.upstream.refusal or number == MAX_TRIES:
                 break
@@ -237,7 +253,7 @@ class WorkerPool:
         self.store_session(planned, session, ended, earlier, spent)
 
     def store_session(
-        self, planned: PlannedSession, session: str, ended: SessionEnd, earlier: list[str], spent: list[float]
+        self, planned: PlannedSession, session: str, ended: SessionEnd, earlier: list[str], spent: list[int]
     ) -> None:
         """Write the records, then the line that says that they are there."""
         source = planned.source_model
@@ -257,10 +273,10 @@ class WorkerPool:
             error=None if ended.error is None else flat(ended.error)[:1000],
             earlier_errors=[flat(error)[:1000] for error in earlier],
             wall_s=ended.wall_s,
-            tokens_in=int(spent[0]),
-            tokens_cached=int(spent[1]),
-            tokens_out=int(spent[2]),
-            usd=round(spent[3], 6),
+            tokens_in=spent[0],
+            tokens_cached=spent[1],
+            tokens_out=spent[2],
+            usd=cost_usd(source, *spent),
             tool_calls=ended.read.tool_calls if ended.read else 0,
             requests=ended.upstream.statuses.total(),
             rate_limited=ended.upstream.statuses[RATE_LIMITED],
@@ -276,18 +292,19 @@ class WorkerPool:
         with self.lock:
             self.collection.append(row)
             self.progress.add(row)
-            self.failed_in_a_row = 0 if row.status == "collected" else self.failed_in_a_row + 1
-            self.on_progress(self.progress, row)
+            failed = self.failed_in_a_row[source.name] = (row.error and self.failed_in_a_row[source.name] + 1) or 0
             if row.error and ended.upstream.refusal:
-                raise CollectionStopped(
+                self.progress.stopped[source.name] = (
                     f"{source.endpoint_host} refuses source model {source.name}: {ended.upstream.refusal}. "
                     "Nothing of it counts as failed. Correct key, model or address, and run the same command again."
                 )
-            if self.failed_in_a_row >= MAX_FAILED_IN_A_ROW:
-                raise CollectionStopped(
-                    f"{self.failed_in_a_row} sessions in a row were ended by the infrastructure, the last with: "
-                    f"{row.error}. Nothing of them counts as failed. Correct the cause, and run the same command again."
+            elif failed >= MAX_FAILED_IN_A_ROW:
+                self.progress.stopped[source.name] = (
+                    f"source model {source.name}: {failed} sessions in a row were ended by the infrastructure, the "
+                    f"last with: {row.error}. Nothing of them counts as failed. Correct the cause, and run the same "
+                    "command again."
                 )
+            self.on_progress(self.progress, row)
 
 
 def without_key(ended: SessionEnd) -> SessionEnd:
@@ -298,19 +315,15 @@ def without_key(ended: SessionEnd) -> SessionEnd:
     return ended
 
 
-def amounts(ended: SessionEnd, planned: PlannedSession) -> tuple[int, int, int, float]:
-    """(tokens in, cached of them, tokens out, USD) of a try."""
-    read, source = ended.read, planned.source_model
-    if read is None:
-        return 0, 0, 0, 0.0
-    tokens = read.tokens_in, read.tokens_cached, read.tokens_out
-    return *tokens, cost_usd(source, *tokens)
+def amounts(ended: SessionEnd) -> tuple[int, int, int]:
+    """(tokens in, cached of them, tokens out) of a try."""
+    read = ended.read
+    return (0, 0, 0) if read is None else (read.tokens_in, read.tokens_cached, read.tokens_out)
 
 
-def cost_usd(source: SourceModel, tokens_in: float, tokens_cached: float, tokens_out: float) -> float:
-    """USD of tokens; the cached ones are among those in."""
-    fresh = tokens_in - tokens_cached
-    return (fresh * source.price_in + tokens_cached * source.price_cached + tokens_out * source.price_out) / 1e6
+def cost_usd(source: SourceModel, tokens_in: int, tokens_cached: int, tokens_out: int) -> float | None:
+    """USD of tokens, the cached ones among those in; None if their price is not known."""
+    return None if source.price is None else round(source.price.of(tokens_in, tokens_cached, tokens_out), 6)
 
 
 def forecasts_of(collection: Collection, plan: Plan) -> list[CostForecast]:
@@ -340,4 +353,4 @@ def reprice_session(row: CollectedSession, plan: Plan) -> CollectedSession:
     if source is None:
         return row
     usd = cost_usd(source, row.tokens_in, row.tokens_cached, row.tokens_out)
-    return row.model_copy(update={"usd": round(usd, 6)})
+    return row.model_copy(update={"usd": usd})

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 JUDGES = ("rules", "openai")
 FREE = Price(0.0, 0.0, 0.0, "an endpoint on this machine: nothing is paid")
-STATED = "as stated with --price-in and --price-out"
 
 
 def make_judge(
@@ -94,23 +93,17 @@ def make_asking(
 
 
 def price_of(model: str, settings: AskingSettings, endpoint: Endpoint) -> Price:
-    """The price of tokens: as stated, as listed, or zero on this machine. Raises UsageError if it is not known."""
-    listed = PriceRules.load().of(model) or (FREE if endpoint.is_local else None)
-    stated = (settings.price_in, settings.price_out)
-    if None in stated and listed is None:
+    """The price of tokens: as stated, as listed, or zero on this machine, unless a budget rests on it. Raises
+    UsageError if it is not known."""
+    stated = (settings.price_in, settings.price_cached, settings.price_out)
+    is_free = endpoint.is_local and settings.budget_usd is None
+    price = PriceRules.load().price_of(model, stated, FREE if is_free else None)
+    if price is None:
         raise UsageError(
             f"model {model}: its price is not known, and without it no budget holds. Give --price-in and "
-            "--price-out, USD for a million tokens."
+            "--price-out, USD for a million tokens (0 where nothing is paid)."
         )
-    price = listed or FREE
-    fresh = price.input if settings.price_in is None else settings.price_in
-    cached = fresh if settings.price_in is not None else price.cached
-    return Price(
-        input=fresh,
-        cached=cached if settings.price_cached is None else settings.price_cached,
-        output=price.output if settings.price_out is None else settings.price_out,
-        source=price.source if stated == (None, None) else STATED,
-    )
+    return price
 
 
 def aiohttp_transport(endpoint: Endpoint, concurrency: int, rules: AskingRules) -> Transport:

@@ -44,6 +44,10 @@ class ListedPrice(BaseModel):
     source: str  # where the numbers are from, and of when
 
 
+Stated = tuple[float | None, float | None, float | None]  # as the fields of Price: input, cached, output
+AS_STATED = "as stated with --price-in and --price-out"
+
+
 class PriceRules(Rules):
     """The price table."""
 
@@ -65,3 +69,23 @@ class PriceRules(Rules):
             return None
         best = max(fitting, key=lambda entry: len(entry.model))
         return Price(best.input, best.cached, best.output, best.source)
+
+    def price_of(self, model: str, stated: Stated, otherwise: Price | None = None) -> Price | None:
+        """The price of whatever asks a model: as stated, what is not stated as listed, or else as `otherwise` says.
+        None if it is not known: no token costs 0 because nobody said what it costs.
+
+        Cached tokens whose price is not stated cost as much as others where that price is stated.
+        """
+        fresh, cached, output = stated
+        base = self.of(model) or otherwise
+        if base is None and (fresh is None or output is None):
+            return None
+        if base is None or fresh is not None:
+            assert fresh is not None
+            base = Price(fresh, fresh, base.output if base else 0.0, base.source if base else "")
+        return Price(
+            input=base.input,
+            cached=base.cached if cached is None else cached,
+            output=base.output if output is None else output,
+            source=base.source if stated == (None, None, None) else AS_STATED,
+        )

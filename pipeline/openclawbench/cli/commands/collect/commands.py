@@ -10,13 +10,13 @@ import typer
 from openclawbench.base.terminal import output, pluralize, safe, table, warn
 from openclawbench.cli.commands.collect.options import FOLDER, Bfcl
 from openclawbench.cli.commands.collect.plan import plan
-from openclawbench.cli.commands.collect.progress import CollectProgress
+from openclawbench.cli.commands.collect.progress import CollectProgress, usd_words
 from openclawbench.cli.options import DATA, Data, Json, data_flag
 from openclawbench.collect.bfcl import find_bfcl
 from openclawbench.collect.isolation import can_isolate
 from openclawbench.collect.openclaw import TRIED, find_openclaw
 from openclawbench.collect.plan import Plan, read_plan
-from openclawbench.errors import NEEDS_A_PERSON, UsageError
+from openclawbench.errors import NEEDS_A_PERSON, CollectionStopped, UsageError
 from openclawbench.storage.data_folder import DataFolder
 
 if TYPE_CHECKING:
@@ -81,15 +81,16 @@ def run(
     with CollectProgress(quiet=json_out) as shown:
         progress = collect(collection, collection_plan, installed, find_bfcl(bfcl), options, shown.update)
     if json_out:
-        print(
-            json.dumps({"sessions": progress.total, "collected": progress.done, "infra_errors": progress.infra_errors})
-        )
+        counts = {"sessions": progress.total, "collected": progress.done, "infra_errors": progress.infra_errors}
+        print(json.dumps(counts | {"stopped": progress.stopped}))
     else:
         output().print(
             f"{progress.done} of {pluralize(progress.total, 'session')} collected; next: "
             f"openclawbench collect score{data_flag(data)}",
             highlight=False,
         )
+    if progress.stopped:
+        raise CollectionStopped("\n".join(progress.stopped[name] for name in sorted(progress.stopped)))
     if progress.infra_errors:
         raise typer.Exit(NEEDS_A_PERSON)
 
@@ -135,7 +136,7 @@ def print_forecast(forecasts: "list[CostForecast]", sessions: int, concurrency: 
     for row in forecasts:
         costs = ["", "", ""]
         if row.costs is not None:
-            costs = [f"{row.costs.seconds / 3600:.2f}", f"{row.costs.tokens:.0f}", f"{row.costs.usd:.2f}"]
+            costs = [f"{row.costs.seconds / 3600:.2f}", f"{row.costs.tokens:.0f}", usd_words(row.costs.usd)]
         measured = {"measured": row.measured, "similar": "0: as others of it", None: "0: not reckoned"}[row.basis]
         body.append([row.source_model, row.subset, row.left, measured, *costs])
     columns = ["source model", "category", "left", "measured", "process hours", "tokens", "USD"]
@@ -146,9 +147,14 @@ def print_forecast(forecasts: "list[CostForecast]", sessions: int, concurrency: 
         return
     output().print(
         f"{left}: {total['hours']} hours with --concurrency {concurrency}, {total['tokens']} tokens, "
-        f"{total['usd']} USD",
+        f"{usd_words(total['usd'])} USD",
         highlight=False,
     )
+    if total["unpriced"]:
+        warn(
+            f"{pluralize(total['unpriced'], 'session')} are not in the USD: the price of their source model is not "
+            "known. Plan with --price-in and --price-out."
+        )
     if total["not_reckoned"]:
         warn(
             f"{pluralize(total['not_reckoned'], 'session')} are not in these amounts: nothing like them was collected. "

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from openclawbench.base.terminal import safe
+from openclawbench.base.terminal import pluralize, safe
 from openclawbench.cli.progress import ConsoleBar
 
 if TYPE_CHECKING:
@@ -29,7 +29,16 @@ def line_of(progress: "Progress") -> str:
     if left["hours"] is not None and left["left"]:
         minutes = f"{left['hours'] * 60:.0f} min left"
         parts.append(f"over {minutes}: {left['not_reckoned']} are of new kinds" if left["not_reckoned"] else minutes)
-    parts += [f"{progress.tokens} tokens", f"{progress.usd:.2f} USD"]
+    parts += [f"{progress.tokens} tokens", f"{usd_words(progress.usd)} USD"]
+    if progress.unpriced:
+        parts.append(f"{pluralize(progress.unpriced, 'session')} of unknown price not in the USD")
+    if progress.stopped:
+        parts.append(f"stopped: {', '.join(sorted(progress.stopped))}")
     if progress.infra_errors:
         parts.append(f"{progress.infra_errors} ended by the infrastructure")
     return ", ".join(parts)
+
+
+def usd_words(usd: float | None) -> str:
+    """USD as text, small amounts with more digits; `unknown` where a price is not known."""
+    return "unknown" if usd is None else f"{usd:.2f}" if usd >= 1 or not usd else f"{usd:.4f}"
