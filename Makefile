@@ -33,7 +33,7 @@ PYTHONDONTWRITEBYTECODE =
 export PYTHONPYCACHEPREFIX PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow test-collect test-llm test-scout test-train test-wheel test-browser browser view lint docs bench bench-peers clean normalize enrich fuse slice onset packet \
+.PHONY: help setup demo test test-slow test-all test-collect test-llm test-scout test-train test-wheel test-browser browser view lint docs bench bench-peers clean normalize enrich fuse slice onset packet \
         annotate stage-a stage-b1 stage-b2 stage-c merge release audit run status schemas certificate lock
 
 help: ## list the targets
@@ -50,8 +50,11 @@ view: $(READY) ## the workbench in the browser: read trajectories, follow labels
 test: $(READY) ## pass the tests
 	@POLARS_MAX_THREADS=1 $(VENV)/bin/python -m pytest -n 2 --dist worksteal $(ARGS)
 
-test-slow: $(READY) ## the thorough tests: damaged sessions by the thousand, every cut, properties with more examples
-	@HYPOTHESIS_PROFILE=slow $(VENV)/bin/python -m pytest -n 2 --dist loadfile -m "slow or hypothesis" $(ARGS)
+test-slow: $(READY) ## the tests that call the program, with its releases, judges, kills and pages
+	@$(VENV)/bin/python -m pytest -n 2 --dist loadfile -m "slow and not thorough and not browser" $(ARGS)
+
+test-all: $(READY) ## every test, by night: also damaged sessions by the thousand, every defect alone, properties with more examples
+	@HYPOTHESIS_PROFILE=slow $(VENV)/bin/python -m pytest -n 2 --dist loadfile -m "not browser" $(ARGS)
 
 # --ignore-scripts: nothing of the packages runs before the test does.
 test-collect: $(READY) ## collect with the real OpenClaw and BFCL; installs both beside the environment first (2 GB)

@@ -1,8 +1,8 @@
 """Settings that every test shares: how much hypothesis tries, that no test waits for the disk, and that what is tested
 is what is installed.
 
-`fast` (the default) and `slow` (make test-slow, which tries every property again) are fixed: the same examples on every
-machine, so that a red test is red for everybody. `HYPOTHESIS_PROFILE=thorough` looks for new counterexamples.
+`fast` (the default) and `slow` (make test-all) are fixed: the same examples on every machine, so that a red test is red
+for everybody. `HYPOTHESIS_PROFILE=thorough` looks for new counterexamples.
 """
 
 import gc

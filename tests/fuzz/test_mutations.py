@@ -1,7 +1,7 @@
 """Damaged sessions: nothing raises, nothing hangs, and each file and record is accounted for.
 
 Everything is seeded: mutant 1234 is the same on every machine. A few hundred in the fast suite, more than ten thousand
-real sessions in the slow one (`make test-slow`).
+real sessions in `make test-all`.
 """
 
 import gzip
@@ -40,8 +40,8 @@ REAL = {
     for path in [*sorted(SAMPLES.glob("*/*.jsonl")), *OTHER_SPELLINGS]
     if path.stat().st_size <= LARGEST
 }
-FAST, SLOW = range(200), range(200, 10_300)
-slow = pytest.mark.slow
+FAST, MORE = range(200), range(200, 10_300)
+thorough = pytest.mark.thorough
 
 
 def batches(numbers: range) -> list[range]:
@@ -92,19 +92,19 @@ def mutated_files(
     return result
 
 
-@pytest.mark.parametrize("numbers", [FAST, *(pytest.param(batch, marks=slow) for batch in batches(SLOW))], ids=str)
+@pytest.mark.parametrize("numbers", [FAST, *(pytest.param(batch, marks=thorough) for batch in batches(MORE))], ids=str)
 def test_damaged_sessions(numbers: range, tmp_path: Path) -> None:
     check_all(mutated_files(REAL, numbers), tmp_path)
 
 
 @pytest.mark.parametrize(
-    "numbers", [range(60), *(pytest.param(batch, marks=slow) for batch in batches(range(60, 3000)))], ids=str
+    "numbers", [range(60), *(pytest.param(batch, marks=thorough) for batch in batches(range(60, 3000)))], ids=str
 )
 def test_damaged_documents_of_other_formats(numbers: range, tmp_path: Path) -> None:
     check_all(mutated_files(DOCUMENTS, numbers), tmp_path)
 
 
-@pytest.mark.parametrize("numbers", [range(20), pytest.param(range(20, 400), marks=slow)], ids=str)
+@pytest.mark.parametrize("numbers", [range(20), pytest.param(range(20, 400), marks=thorough)], ids=str)
 def test_damaged_packed_files(numbers: range, tmp_path: Path) -> None:
     """Compressed bytes flipped, cut, repeated: read through, or refused with a reason."""
     packed = {}
@@ -114,7 +114,7 @@ def test_damaged_packed_files(numbers: range, tmp_path: Path) -> None:
     check_all(mutated_files(packed, numbers, BYTES), tmp_path)
 
 
-@pytest.mark.parametrize("number", [*range(4), *(pytest.param(number, marks=slow) for number in range(4, 150))])
+@pytest.mark.parametrize("number", [*range(4), *(pytest.param(number, marks=thorough) for number in range(4, 150))])
 def test_a_damaged_store(number: int, tmp_path: Path) -> None:
     """Random bytes in the database: some of its sessions, or a reason why there are none."""
     random = Random(number)
@@ -132,7 +132,7 @@ def test_a_damaged_store(number: int, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "numbers", [range(30), *(pytest.param(batch, marks=slow) for batch in batches(range(30, 2000)))], ids=str
+    "numbers", [range(30), *(pytest.param(batch, marks=thorough) for batch in batches(range(30, 2000)))], ids=str
 )
 def test_what_lies_beside_a_session_is_damaged(numbers: range, tmp_path: Path) -> None:
     """The session is read all the same: what can't be read of its context is null."""
@@ -150,18 +150,19 @@ def test_what_lies_beside_a_session_is_damaged(numbers: range, tmp_path: Path) -
     assert read_ones >= {f"m/{number}/{session.name}" for number in numbers}
 
 
-@slow
-def test_damaged_sessions_go_through_every_stage(tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [pytest.param(100, marks=pytest.mark.slow), pytest.param(1000, marks=thorough)])
+def test_damaged_sessions_go_through_every_stage(number: int, tmp_path: Path) -> None:
     """What normalize makes of them hurts no later stage either."""
     raw = tmp_path / "raw" / "m"
     raw.mkdir(parents=True)
-    for name, content in (mutated_files(REAL, range(1000)) | mutated_files(DOCUMENTS, range(1000, 1400))).items():
+    mutants = mutated_files(REAL, range(number)) | mutated_files(DOCUMENTS, range(1000, 1000 + number // 2))
+    for name, content in mutants.items():
         (raw / name).write_bytes(content)
     data = DataFolder(tmp_path / "data")
     chosen = settings(data, raw=str(tmp_path / "raw"), oracle=None, judge="rules")
     done = update(data, chosen, "release", Progress())
     assert done.released
-    assert done.sessions > 1000
+    assert done.sessions > number
 
 
 CELLS = (
@@ -180,7 +181,7 @@ CELLS = (
 )
 
 
-@pytest.mark.parametrize("number", [*range(3), *(pytest.param(number, marks=slow) for number in range(3, 100))])
+@pytest.mark.parametrize("number", [*range(3), *(pytest.param(number, marks=thorough) for number in range(3, 100))])
 def test_a_store_with_odd_cells(number: int, tmp_path: Path) -> None:
     """A whole database whose cells are not what they should be."""
     random = Random(number)

@@ -31,6 +31,7 @@ def test_the_cpu_stages_are_measured_beside_normalize(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
 
+@pytest.mark.thorough
 def test_everything_is_measured_beside_its_reference(tmp_path: Path) -> None:
     end_to_end = run_end_to_end([6, 12], 1, False, tmp_path)
     assert [size["sessions"] for size in end_to_end["sizes"]] == [6, 12]
@@ -48,6 +49,7 @@ def test_everything_is_measured_beside_its_reference(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.thorough
 def test_made_up_records_are_released_on_one_process_and_on_two(tmp_path: Path) -> None:
     command = ("bench", "size", "--records", "12", "--records", "24", "--scratch", tmp_path, "-o", tmp_path / "out")
     ended = call(*command)

@@ -30,6 +30,7 @@ def test_asking_is_measured_beside_bare_loops(tmp_path: Path, monkeypatch: pytes
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.thorough
 def test_neighbours_stand_in_one_table_and_say_why_where_they_cannot_be_measured(tmp_path: Path) -> None:
     """A loop that keeps nothing pays for everything twice; the engine at most for what was in flight at the kill."""
     ready = tmp_path / "forgetful" / "venv" / "bin"

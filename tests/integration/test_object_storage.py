@@ -12,6 +12,7 @@ from child import EXAMPLE, call, few_shards, files, small_raw, temporary
 from conftest import Ran
 from session_tables import document, jsonl, parquet, trace_row
 from storage import BUCKET, KEYS, SECRET, Store, store_process
+from thorough import first
 
 from openclawbench.storage.object_store import ObjectStore
 
@@ -69,7 +70,7 @@ def says_a_key(folder: Path, *texts: str) -> bool:
     return any(key.encode() in content for content in held for key in (SECRET, KEYS["AWS_ACCESS_KEY_ID"]))
 
 
-@pytest.mark.parametrize("engine", ["serial", "processes", "ray"])
+@pytest.mark.parametrize("engine", first(1, ["processes", "serial", "ray"]))
 def test_raw_and_parts_in_a_store_give_the_bytes_of_local_disk(
     engine: str, store: Store, prefix: str, local: Path, tmp_path: Path
 ) -> None:

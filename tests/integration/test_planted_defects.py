@@ -7,20 +7,23 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 from child import EXAMPLE, Ran, call, few_shards, small_raw
 from planted import Opened, Row, package_of
+from thorough import batches, first
 
 from openclawbench.base.canonical_json import canonical_json
+from openclawbench.errors import OpenClawBenchError
 from openclawbench.records.datapackage import INPUTS_FILE
 from openclawbench.release.labels.labels import LEFT_OUT_FILE, POOL_FILE, SPLITS_FILE
 from openclawbench.release.provenance import NAME as PACKAGE
 from openclawbench.release.provenance import RULES
 from openclawbench.release.record_index import INDEX_FILE
+from openclawbench.release.validate.findings import Findings
 from openclawbench.release.validate.validate import validate
 from openclawbench.reports import plots
 from openclawbench.rules.loading.own_folder import shipped_path
@@ -747,16 +750,63 @@ OF_CUTS: dict[str, tuple[Plant, str, str]] = {
 }
 
 
+DEFECTS = OF_RECORDS | OF_FILES | OF_CUTS
+# What planting one defect beside others may end in.
+UNFIT = (LookupError, ValueError, TypeError, AttributeError, AssertionError, StopIteration, OSError, OpenClawBenchError)
+
+
 def named(root: Path, plant: Plant, check: str, speaks_of: str) -> None:
     """Plant, close, and see that a finding of the check speaks of it."""
     opened = Opened(root)
     plant(opened)
     opened.close()
     findings = validate(root)
+    assert is_named(findings, check, speaks_of), [(entry.check, entry.file, entry.message) for entry in findings.kept]
+
+
+def is_named(findings: Findings, check: str, speaks_of: str) -> bool:
+    """True where a finding of the check speaks of it."""
     stated = [f"{entry.file}: {entry.message}" for entry in findings.kept if re.fullmatch(check, entry.check)]
-    assert any(re.search(speaks_of, entry) for entry in stated), [
-        (entry.check, entry.file, entry.message) for entry in findings.kept
-    ]
+    return any(re.search(speaks_of, entry) for entry in stated)
+
+
+def all_named(release: Path, ways: Iterable[str], folder: Path) -> None:
+    """Plant defects in one copy of a release, and see that each is named. Those that cannot be planted beside the
+    others, or that another hides, are planted together in the next copy; where none is named, the first alone."""
+    left, number = list(ways), 0
+    while left:
+        shutil.copytree(release, root := folder / f"copy-{number}")
+        seen = named_among(root, left) if len(left) > 1 else set()
+        if not seen:
+            shutil.copytree(release, root := folder / f"copy-{number}-alone")
+            named(root, *DEFECTS[left[0]])
+            seen = {left[0]}
+        left, number = [way for way in left if way not in seen], number + 1
+
+
+def named_among(root: Path, ways: list[str]) -> set[str]:
+    """Which of some defects are named where all are planted."""
+    opened = Opened(root)
+    planted = [way for way in ways if is_planted(opened, DEFECTS[way][0])]
+    try:
+        opened.close()
+        findings = validate(root)
+    except UNFIT:
+        return set()
+    return {way for way in planted if is_named(findings, *DEFECTS[way][1:])}
+
+
+def is_planted(opened: Opened, plant: Plant) -> bool:
+    """Plant a defect; false where what it changes is no longer there."""
+    try:
+        plant(opened)
+    except UNFIT:
+        return False
+    return True
+
+
+def by_message(ways: dict[str, tuple[Plant, str, str]]) -> list[list[str]]:
+    return batches({way: speaks_of for way, (_, _, speaks_of) in ways.items()})
 
 
 @pytest.fixture
@@ -770,18 +820,33 @@ def nothing_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(plots, "pictures", pictures)
 
 
+@pytest.mark.parametrize("ways", [*by_message(OF_RECORDS), *by_message(OF_FILES)], ids=lambda ways: ways[0])
+@pytest.mark.usefixtures("nothing_is_drawn")
+def test_defects_are_named_together(ways: list[str], small: Ran, tmp_path: Path) -> None:
+    all_named(small.data / "release", ways, tmp_path)
+
+
+@pytest.mark.parametrize("ways", by_message(OF_CUTS), ids=lambda ways: ways[0])
+@pytest.mark.usefixtures("nothing_is_drawn")
+def test_defects_in_how_the_corpus_is_cut_are_named_together(ways: list[str], example: Ran, tmp_path: Path) -> None:
+    all_named(example.data / "release", ways, tmp_path)
+
+
+@pytest.mark.thorough
 @pytest.mark.parametrize("way", OF_RECORDS)
 @pytest.mark.usefixtures("nothing_is_drawn")
 def test_a_defect_in_a_record_or_an_answer_is_named(way: str, copy: Path) -> None:
     named(copy, *OF_RECORDS[way])
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("way", OF_FILES)
 @pytest.mark.usefixtures("nothing_is_drawn")
 def test_a_defect_beside_the_records_is_named(way: str, copy: Path) -> None:
     named(copy, *OF_FILES[way])
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("way", OF_CUTS)
 @pytest.mark.usefixtures("nothing_is_drawn")
 def test_a_defect_in_how_the_corpus_is_cut_is_named(way: str, example: Ran, tmp_path: Path) -> None:
@@ -830,7 +895,7 @@ ODD: dict[str, tuple[Callable[[Path], object], str, bool]] = {
 }
 
 
-@pytest.mark.parametrize("way", ODD)
+@pytest.mark.parametrize("way", first(3, ODD))
 def test_an_odd_release_is_valid(way: str, tmp_path: Path) -> None:
     change, folder, outcomes = ODD[way]
     raw = small_raw(tmp_path / "raw")

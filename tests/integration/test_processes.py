@@ -12,6 +12,7 @@ import pytest
 from child import EXAMPLE, Ended, Ran, Started, call, few_shards, files, start, temporary
 from dying import STAGES, Dying
 from fussy import fussy
+from thorough import first
 
 from openclawbench.construct.normalize.normalize import normalize
 from openclawbench.errors import StageFailed
@@ -46,7 +47,7 @@ def parts(data: Path) -> dict[str, bytes]:
     return {name: content for name, content in files(data / "work").items() if name.endswith(".parquet")}
 
 
-@pytest.mark.parametrize("workers", [2, 3])
+@pytest.mark.parametrize("workers", first(1, [2, 3]))
 def test_any_number_of_processes_gives_the_same_bytes(workers: int, serial: Path, small: Ran, tmp_path: Path) -> None:
     data = few_shards(tmp_path / "data", 7)
     ended = call(*arguments(data, small.raw, workers))
@@ -134,6 +135,7 @@ class Deadly(Processes):
         return super().run(Dying(function.__self__, self.folder).carry_out, tasks, begun)
 
 
+@pytest.mark.thorough
 def test_a_worker_killed_at_a_stage_over_all_shards_changes_nothing(serial: Path, small: Ran, tmp_path: Path) -> None:
     data, deaths = DataFolder(few_shards(tmp_path / "data", 7)), tmp_path / "deaths"
     deaths.mkdir()

@@ -137,6 +137,7 @@ print([report.failed for report in run.update(stages_up_to("release"), lambda *_
 """
 
 
+@pytest.mark.thorough
 def test_a_worker_killed_at_a_stage_over_all_shards_changes_nothing(
     address: str, serial: Path, small: Ran, tmp_path: Path
 ) -> None:
@@ -149,6 +150,7 @@ def test_a_worker_killed_at_a_stage_over_all_shards_changes_nothing(
     assert parts(data) == parts(serial)
 
 
+@pytest.mark.thorough
 def test_a_failing_shard_is_listed_and_the_others_go_on(address: str, serial: Path, small: Ran, tmp_path: Path) -> None:
     data = few_shards(tmp_path / "data", SHARDS)
     assert call("normalize", "--data", data, "--raw", small.raw).status == 0
@@ -161,6 +163,7 @@ def test_a_failing_shard_is_listed_and_the_others_go_on(address: str, serial: Pa
     assert done == len(list((serial / "work" / "release_line").glob("*.parquet"))) - 1
 
 
+@pytest.mark.thorough
 def test_ctrl_c_stops_the_run_and_leaves_no_task(address: str, serial: Path, small: Ran, tmp_path: Path) -> None:
     data = few_shards(tmp_path / "data", SHARDS)
     child = start(*arguments(data, small.raw, address), env=ENV)
@@ -192,6 +195,7 @@ def refuses_three(number):
 """
 
 
+@pytest.mark.thorough
 def test_the_task_at_which_workers_die_twice_is_lost_and_no_other(address: str) -> None:
     script = DIES + (
         "from openclawbench.runtime.engines.ray_core import RayCore\n"
@@ -206,6 +210,7 @@ def test_the_task_at_which_workers_die_twice_is_lost_and_no_other(address: str) 
     assert done.stdout.splitlines() == [f"[(0, 0), (1, 1), (2, 2), {lost}, (4, 4)]", "ValueError three"], done.stderr
 
 
+@pytest.mark.thorough
 def test_a_cluster_of_this_machine_alone_begins_and_ends_with_the_run(serial: Path, small: Ran, tmp_path: Path) -> None:
     data = few_shards(tmp_path / "data", SHARDS)
     ended = call("run", "--data", data, "--raw", small.raw, "--oracle", EXAMPLE / "oracle", "--engine", "ray")
@@ -213,6 +218,7 @@ def test_a_cluster_of_this_machine_alone_begins_and_ends_with_the_run(serial: Pa
     same(data, serial)
 
 
+@pytest.mark.thorough
 def test_workers_import_nothing_from_the_folder_that_a_person_works_in(tmp_path: Path) -> None:
     folder, program = tmp_path / "here", tmp_path / "program.py"
     folder.mkdir()

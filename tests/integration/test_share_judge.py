@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from asking import Endpoint, arguments, ledger, rules
 from child import call, few_shards, files, start
+from thorough import first
 
 from openclawbench.base.shard_selection import ShardSelection
 from openclawbench.judge.client.rate_limit import RateLimits
@@ -52,7 +53,7 @@ def came(endpoint: Endpoint) -> dict[str, int]:
     return {f"req-{digest[:20]}": count for digest, count in endpoint.log()["came"].items()}
 
 
-@pytest.mark.parametrize("successor", ["the same share", "a run over everything"])
+@pytest.mark.parametrize("successor", first(1, ["the same share", "a run over everything"]))
 def test_a_killed_worker_is_followed_and_no_answer_is_paid_for_again(
     successor: str, endpoint: Endpoint, raw: Path, undisturbed: Path, tmp_path: Path
 ) -> None:
@@ -99,6 +100,7 @@ def test_a_share_is_one_workers_at_a_time(endpoint: Endpoint, raw: Path, tmp_pat
     assert first.wait().status == 0
 
 
+@pytest.mark.thorough
 def test_shares_of_another_number_wait_until_the_former_are_merged(
     endpoint: Endpoint, raw: Path, undisturbed: Path, tmp_path: Path
 ) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from child import EXAMPLE, Ended, Started, call, call_all, few_shards, files, spoil, start, temporary
 from conftest import Ran
+from thorough import first
 
 pytestmark = pytest.mark.slow
 AFTER_ALL_SHARDS = {"coverage", "draw", "near", "split", "certify", "summarize"}
@@ -61,6 +62,7 @@ def parts_of(data: Path, table: str) -> set[str]:
     return {path.name for path in (data / "work" / table).glob("*.parquet")}
 
 
+@pytest.mark.thorough
 def test_shares_in_folders_of_their_own_are_copied_together(undivided: Path, small: Ran, tmp_path: Path) -> None:
     owns = {f"{index}/2": few_shards(tmp_path / f"own-{index}", SHARDS) for index in range(2)}
     calls = {name: arguments(data, small.raw, "--shard", name) for name, data in owns.items()}
@@ -73,6 +75,7 @@ def test_shares_in_folders_of_their_own_are_copied_together(undivided: Path, sma
     same(data, undivided)
 
 
+@pytest.mark.thorough
 def test_two_workers_with_the_same_share_damage_nothing(undivided: Path, small: Ran, tmp_path: Path) -> None:
     data = few_shards(tmp_path / "data", SHARDS)
     share = arguments(data, small.raw, "--shard", "0/2")
@@ -100,6 +103,7 @@ def test_a_stage_that_needs_all_shards_says_that_it_waits(small: Ran, tmp_path: 
     assert "nothing was redone" in third.text
 
 
+@pytest.mark.thorough
 def test_every_stage_that_waits_counts_the_same_missing_shards(small: Ran, tmp_path: Path) -> None:
     data = few_shards(tmp_path / "data", SHARDS)
     first = call(*arguments(data, small.raw, "--shard", "0/2", "--json"))
@@ -143,7 +147,7 @@ def test_status_says_what_is_running_and_a_dead_run_is_not(undivided: Path, smal
     same(data, undivided)
 
 
-@pytest.mark.parametrize("engine", ["serial", "processes"])
+@pytest.mark.parametrize("engine", first(1, ["serial", "processes"]))
 def test_a_failing_shard_is_listed_and_the_others_go_on(
     engine: str, undivided: Path, small: Ran, tmp_path: Path
 ) -> None:
@@ -169,6 +173,7 @@ def test_a_failing_shard_is_listed_and_the_others_go_on(
     same(data, undivided)
 
 
+@pytest.mark.thorough
 def test_ctrl_c_stops_one_process_too(undivided: Path, small: Ran, tmp_path: Path) -> None:
     data = few_shards(tmp_path / "data", SHARDS)
     child = start(*arguments(data, small.raw))

@@ -13,11 +13,10 @@ import pytest
 from child import Ran, call
 from drawn_once import DRAW
 from sealing import Damage, found_after, seal
+from thorough import every
 
 from openclawbench.base.canonical_json import canonical_json
-from openclawbench.records.release import Master
 from openclawbench.release.validate.recompute.stages import StageRerun
-from openclawbench.release.validate.records.consistency import places
 from openclawbench.release.validate.validate import validate
 from openclawbench.reports import plots
 from openclawbench.runtime.engines.protocol import ignore_start
@@ -327,7 +326,7 @@ def test_the_whole_example_is_valid_by_the_command(example: Ran) -> None:
     assert ended.text.startswith("valid: ")
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", every(4, WAYS))
 def test_each_way_of_breaking_a_release_is_named(way: str, copy: Path) -> None:
     damage, expected = WAYS[way]
     findings = found_after(damage, copy)
@@ -388,17 +387,6 @@ def test_temporary_files_are_gone_when_validation_ends(
     (tmp_path / "temporary").mkdir()
     validate(copy)
     assert list((tmp_path / "temporary").iterdir()) == []
-
-
-def test_a_record_in_review_may_hold_the_span_that_brought_it_there(copy: Path) -> None:
-    """A language model's span may lie outside the trajectory and be beyond repair: it is released as it was said."""
-    row = next(
-        record for record in map(json.loads, (copy / MASTER).read_bytes().split(b"\n")[:-1]) if anomalous(record)
-    )
-    row["segment_spans"][0]["end_step"] = row["num_steps"] + 1
-    assert [check for check, _ in places(Master.model_validate(row))] == ["span_range"]
-    row |= {"quality_tier": "review_or_unresolved", "review_cause": "malformed_span"}
-    assert list(places(Master.model_validate(row))) == []
 
 
 def test_a_changed_byte_is_noticed_by_the_checksums(copy: Path) -> None:

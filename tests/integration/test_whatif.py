@@ -7,6 +7,7 @@ from typing import Any
 import polars as pl
 import pytest
 from child import EXAMPLE, Ended, Ran, call, few_shards, files
+from thorough import first
 
 from openclawbench.rules.loading.own_folder import shipped_path
 
@@ -118,7 +119,7 @@ def run(data: Path, env: dict[str, str] | None = None) -> Ended:
     )
 
 
-@pytest.mark.parametrize("name", EDITS)
+@pytest.mark.parametrize("name", first(3, EDITS))
 def test_whatif_says_what_a_run_with_these_rules_comes_to(name: str, base: Path, tmp_path: Path) -> None:
     rules = edited(tmp_path / "rules", name)
     answer = call("whatif", "--rules", rules / name, "--data", base, "--packets", "--json", "--examples", "100000")

@@ -30,7 +30,7 @@ WRITTEN = [
 ]
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize("pattern", PATTERNS, ids=lambda rule: rule.id)
 @settings(max_examples=30)
 @given(data=st.data())

@@ -184,6 +184,7 @@ def test_a_cut_file_yields_the_first_steps(name: str) -> None:
     cuts(name, EVERY)
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 @pytest.mark.parametrize("name", CUT)
 def test_a_file_cut_at_any_byte_yields_the_first_steps(name: str) -> None:

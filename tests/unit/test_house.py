@@ -390,6 +390,7 @@ def test_help_is_the_default_and_lists_every_target() -> None:
             "setup",
             "test",
             "test-slow",
+            "test-all",
             "test-llm",
             "test-collect",
             "lint",

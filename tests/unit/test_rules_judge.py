@@ -51,7 +51,7 @@ def test_clean_trajectories_end_at_triage() -> None:
         assert (routed["route_label"], routed["routing_confidence"]) == ("no_anomaly_evidence", "high"), name
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_every_answer_meets_its_schema_and_every_quote_is_verbatim() -> None:
     for text in [*(case[0] for case in ANOMALOUS.values()), *NORMAL.values()]:
         for stage, answer in ask_all(text).items():
@@ -253,7 +253,7 @@ def test_a_background_start_that_fails_later_is_a_failure() -> None:
     assert EvidenceQuote(step_id=2, field="descriptor", quote="tool_status=error") in decided.evidence_steps
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_hostile_text_costs_no_more_than_its_length() -> None:
     pieces = [
         "dd ",

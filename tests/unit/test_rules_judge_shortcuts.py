@@ -194,7 +194,7 @@ NUMBERS = " ".join(str(random.Random(1).randrange(100, 10**9) + number) for numb
 LONG_TEXTS = {"digits": "1" * LONG, "word": "a." * (LONG // 2), "grouped": "111 " * (LONG // 4), "numbers": NUMBERS}
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize("kind", ["reply", "output", "write", "command"])
 @pytest.mark.parametrize("name", LONG_TEXTS)
 def test_a_long_text_costs_no_more_than_its_length(name: str, kind: str) -> None:
