@@ -13,7 +13,7 @@ import polars as pl
 from openclawbench.base.gc_control import gc_disabled
 from openclawbench.errors import UnreadableInput
 from openclawbench.intake.licenses import with_licenses
-from openclawbench.intake.lineage import collisions, entry_names, short_digest, with_parents
+from openclawbench.intake.lineage import collisions, entry_names, family_identity, short_digest, with_parents
 from openclawbench.intake.oracles.files import OracleFiles, oracle_files
 from openclawbench.intake.oracles.intake import OracleInput, read_oracles
 from openclawbench.intake.oracles.sessions import SessionNames
@@ -222,7 +222,7 @@ def assign_shards(
     by_shard, sizes = SpilledGroups[RawEntry](), Counter[int]()
     names, places = SessionNames(rules), Places()
     for entry in entries:
-        shard = shard_of(f"{entry.source_model}\0{entry.identity}", shards)
+        shard = shard_of(f"{entry.source_model}\0{family_identity(entry)}", shards)
         by_shard.add(shard, entry)
         sizes[shard] += entry.size
         if entry.session_id is not None:

@@ -1,8 +1,9 @@
-"""Lineage: the parent of each session, from the session index and the headers. A sub-agent's session is a separate
-trajectory with its parent's id."""
+"""Lineage: the parent of each session, from the session index and the headers, and the session that it continues. A
+sub-agent's session is a separate trajectory with its parent's id."""
 
 import hashlib
 import json
+import re
 from array import array
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
@@ -22,10 +23,11 @@ from openclawbench.base.session_names import (
     safe_name,
 )
 from openclawbench.intake.raw_entry import RawEntry
-from openclawbench.sources.base import CHILDREN, PARENT
+from openclawbench.sources.base import CHILDREN, CONTINUES, FAMILY, PARENT
 from openclawbench.storage.spilled_values import SpilledList
 
 Key = tuple[str, str]  # (source model, identity), or another name within a source model
+CHECKPOINT = re.compile(r"\.checkpoint\.[0-9a-fA-F-]+\Z")  # in the name of a copy that a session was continued from
 SESSION_KEY = '"session_key"'
 REFERRING = ('"spawned_by"', '"parent_session"', f'"{CHILDREN}"', f'"{PARENT}"')  # in the context of an entry
 
@@ -62,6 +64,9 @@ def with_parents(entries: Collection[RawEntry]) -> Collection[RawEntry]:
     one. Where that names several sessions nothing is linked: never guessed. Neither are
     sessions that would be their own ancestors: their context says so (`circular_parent`).
 
+    The session that a header names as its parent is also the one that it may continue: context that was copied from
+    there is told by its records, so both belong to one `family`, which is read together.
+
     The entries are read several times; only sessions that may have a parent, and parents, are in memory.
     """
     children = find_children(entries)
@@ -74,9 +79,13 @@ def with_parents(entries: Collection[RawEntry]) -> Collection[RawEntry]:
     related.update(key_of(entry) for entry in entries if not names.isdisjoint(names_of(entry)))
     named = trajectory_names((entry for entry in entries if key_of(entry) in related), contained | containers)
     ids_by_name: dict[Key, set[str]] = defaultdict(set)
+    keys_by_name: dict[Key, set[Key]] = defaultdict(set)
     for entry in entries:
-        if (trajectory_id := named.get(key_of(entry))) is not None:
-            for name in names & names_of(entry):
+        if key_of(entry) not in related:
+            continue
+        for name in names & names_of(entry):
+            keys_by_name[name].add(key_of(entry))
+            if (trajectory_id := named.get(key_of(entry))) is not None:
                 ids_by_name[name].add(trajectory_id)
     parents: dict[Key, str] = {}  # (source model, trajectory) -> its parent
     linked: dict[int, tuple[Key, str]] = {}
@@ -88,7 +97,8 @@ def with_parents(entries: Collection[RawEntry]) -> Collection[RawEntry]:
             own = (child.key[0], named.get(child.key, ""))
             parents[own] = parent
             linked[index] = own, parent
-    return SpilledList(with_links(entries, linked, own_ancestors(parents)))
+    continued = continued_sessions(children.values(), keys_by_name)
+    return SpilledList(with_links(entries, linked, own_ancestors(parents), continued))
 
 
 def find_children(entries: Iterable[RawEntry]) -> dict[int, Child]:
@@ -102,7 +112,8 @@ def find_children(entries: Iterable[RawEntry]) -> dict[int, Child]:
         run = run_of(context)
         for path in context.get(CHILDREN, ()):
             naming[entry.source_model, path].add(key)
-        named = [("key", run.get("spawned_by")), ("file", run.get("parent_session"))]
+        file = run.get("parent_session")
+        named = [("key", run.get("spawned_by")), ("file", file), ("file", CHECKPOINT.sub("", file or "") or None)]
         parent_names = [(entry.source_model, f"{kind}:{name}") for kind, name in named if name]
         container = (entry.source_model, context[PARENT]) if PARENT in context else None
         if parent_names or container:
@@ -114,19 +125,51 @@ def find_children(entries: Iterable[RawEntry]) -> dict[int, Child]:
     return children
 
 
+def continued_sessions(children: Iterable[Child], keys_by_name: dict[Key, set[Key]]) -> dict[Key, Key]:
+    """The session that each one continues whose header names one, where exactly one has that file's name."""
+    continued: dict[Key, Key] = {}
+    for child in children:
+        candidates = [keys_by_name[name] - {child.key} for name in child.parent_names if name[1].startswith("file:")]
+        former = next((next(iter(keys)) for keys in candidates if len(keys) == 1), None)
+        if former is not None:
+            continued[child.key] = former
+    return continued
+
+
+def family_of(key: Key, continued: dict[Key, Key]) -> Key:
+    """The first of the sessions that were continued up to this one."""
+    passed = {key}
+    while (former := continued.get(key)) is not None and former not in passed:
+        key = former
+        passed.add(key)
+    return key if former is None else min(passed)
+
+
 def with_links(
-    entries: Iterable[RawEntry], linked: dict[int, tuple[Key, str]], circular: set[Key]
+    entries: Iterable[RawEntry], linked: dict[int, tuple[Key, str]], circular: set[Key], continued: dict[Key, Key]
 ) -> Iterator[RawEntry]:
-    """The entries, with the parents of those that are `linked`."""
+    """The entries, with the parents of those that are `linked`, and what those continue that do."""
     for index, entry in enumerate(entries):
-        if index not in linked:
+        key = key_of(entry)
+        if index not in linked and key not in continued:
             yield entry
             continue
-        own, parent = linked[index]
-        link = {"circular_parent": parent} if own in circular else {"parent_trajectory_id": parent}
+        link: dict[str, Any] = {}
+        if index in linked:
+            own, parent = linked[index]
+            link = {"circular_parent": parent} if own in circular else {"parent_trajectory_id": parent}
+        if key in continued:
+            link |= {CONTINUES: continued[key][1], FAMILY: family_of(key, continued)[1]}
         context = json.loads(entry.context) if entry.context else {}
         text = json.dumps(context | link, sort_keys=True, ensure_ascii=True)
         yield msgspec.structs.replace(entry, context=text)
+
+
+def family_identity(entry: RawEntry) -> str:
+    """The identity that chooses the shard of an entry: its own, or that of the first session that it continues."""
+    if entry.context is None or FAMILY not in entry.context:
+        return entry.identity
+    return str(json.loads(entry.context).get(FAMILY, entry.identity))
 
 
 def key_of(entry: RawEntry) -> Key:

@@ -51,6 +51,7 @@ class Master(Keyed):
     """A line of master_table_all.jsonl: names and nesting are the contract."""
 
     parent_trajectory_id: str | None
+    continues_trajectory_id: str | None
     session_id: str | None
     subset: str | None
     task_id: str | None

@@ -182,6 +182,7 @@ class Trajectory(Keyed):
     """One session on its active branch. Pointers (source_*) are construction-only (paper T7)."""
 
     parent_trajectory_id: str | None
+    continues_trajectory_id: str | None
     session_id: str | None
     native_session_basename: str
     aliases: list[str]

@@ -19,8 +19,10 @@ from openclawbench.sources.io.jsonl import Fault, RawFile, RawLine, read_lines, 
 from openclawbench.sources.io.step_spool import SpooledSteps
 
 # Keys of contexts: what tells a session from another of equal bytes, by what lies beside it; paths of the files that it
-# names as sessions of its sub-agents; identity of the session that it lies inside.
+# names as sessions of its sub-agents; identity of the session that it lies inside; of the one that it continues; of the
+# first of all that were continued so, which are read together; ids of the records of the one that it continues.
 IDENTITY, CHILDREN, PARENT = "identity", "children", "parent_identity"
+CONTINUES, FAMILY, KNOWN = "continues", "family", "known_records"
 
 
 class Told(NamedTuple):
@@ -130,6 +132,7 @@ class ParsedSession:
     order_ambiguous: bool = False
     several_sessions: bool = False
     head_drop: bool = False
+    copied_records: int = 0  # of the session that it continues, with which the file begins
     escaped_fields: list[str] = field(default_factory=list)
     unknown_blocks: Counter[str] = field(default_factory=Counter)
     steps: list[dict[str, Any]] = field(default_factory=list)
@@ -236,7 +239,7 @@ class Source(ABC):
     @abstractmethod
     def parse(self, content: bytes, context: dict[str, Any], rules: NormalizeRules) -> ParsedSession:
         """The session. `content`: the decompressed bytes; `context`: what `read_context` returned, empty if that was
-        nothing, and keys of the intake (`CHILDREN`, `PARENT`, `IDENTITY`).
+        nothing, and keys of the intake (`CHILDREN`, `PARENT`, `IDENTITY`, `CONTINUES`, `KNOWN`).
 
         `records_in` counts every record, and `record_counts` says where each went, under a name for what is not used.
         The caller compares both and quarantines the file where they differ. Raises MalformedSession, with line and

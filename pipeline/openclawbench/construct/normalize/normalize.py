@@ -10,6 +10,7 @@ import polars as pl
 from openclawbench.base.canonical_json import sha256_text
 from openclawbench.base.session_names import NATIVE_NAME, path_name
 from openclawbench.construct.normalize import messages
+from openclawbench.construct.normalize.continued import Continued
 from openclawbench.construct.normalize.session_file import SessionFile, refuse, trajectory_key
 from openclawbench.construct.normalize.session_rows import add_rows, outcome_row, task_rows
 from openclawbench.construct.normalize.step_columns import StepColumns
@@ -30,7 +31,7 @@ from openclawbench.records.session import (
 from openclawbench.rules.intake.normalize import NormalizeRules
 from openclawbench.runtime.stage import stage
 from openclawbench.sources.adapter_calls import parse_long_session, parse_session
-from openclawbench.sources.base import MalformedSession, ParsedSession, RecordDigests, Source
+from openclawbench.sources.base import CONTINUES, MalformedSession, ParsedSession, RecordDigests, Source
 from openclawbench.sources.identification import HEAD_BYTES, first_record, identify_long
 from openclawbench.sources.io.jsonl import Fault
 from openclawbench.sources.io.utf8_check import are_clean_utf8
@@ -50,9 +51,10 @@ def normalize(
     Never raises on bad input: a file that can't be used becomes a row of FileOutcome with reason, line and sentence.
     """
     columns = StepColumns()
-    read = [with_columns(read_file(row, rules), columns, again) for row, again in rows_of(files)]
+    read, continued = read_files(files, columns, rules)
     sessions = [file for file in read if file.session is not None]
     name_trajectories(sessions, rules)
+    continued.link(sessions)
     trajectories = [session for session in sessions if session.disposition == "trajectory"]
     tasks = task_rows(manifest.collect())
     rows: dict[str, list[dict[str, Any]]] = {"trajectory": [], "turn": [], "outcome": []}
@@ -65,6 +67,19 @@ def normalize(
         from_records(rows["outcome"], SourceOutcome).lazy(),
         from_records([outcome_row(file) for file in read], FileOutcome).lazy(),
     )
+
+
+def read_files(files: pl.LazyFrame, columns: StepColumns, rules: NormalizeRules) -> tuple[list[SessionFile], Continued]:
+    """Read every file of a shard, each behind those of the session that it continues."""
+    table = files.collect()
+    continued = Continued(table.select("source_model", "identity", "context").rows())
+    order = continued.order()
+    read = []
+    for at, (row, again) in zip(order, rows_of(table[order] if order != sorted(order) else table), strict=True):
+        file = read_file(row, rules, continued.context_of(at, json.loads(row["context"]) if row["context"] else {}))
+        continued.note(at, file)
+        read.append(with_columns(file, columns, again))
+    return read, continued
 
 
 def with_columns(file: SessionFile, columns: StepColumns, again: Callable[[], bytes]) -> SessionFile:
@@ -80,10 +95,9 @@ def with_columns(file: SessionFile, columns: StepColumns, again: Callable[[], by
     return file
 
 
-def rows_of(files: pl.LazyFrame) -> Iterator[tuple[dict[str, Any], Callable[[], bytes]]]:
+def rows_of(table: pl.DataFrame) -> Iterator[tuple[dict[str, Any], Callable[[], bytes]]]:
     """The rows one by one, each with a function that returns its bytes again. So the bytes of only one large session
     are copied at a time."""
-    table = files.collect()
     contents = table["content"]
     rows = zip(table.drop("content").iter_rows(named=True), iter_bytes(contents), are_clean_utf8(contents), strict=True)
     for index, (row, content, is_clean) in enumerate(rows):
@@ -96,13 +110,13 @@ def content_at(contents: pl.Series, index: int) -> bytes:
     return content
 
 
-def read_file(row: dict[str, Any], rules: NormalizeRules) -> SessionFile:
-    """Read one file as far as it goes."""
+def read_file(row: dict[str, Any], rules: NormalizeRules, more: dict[str, Any] | None = None) -> SessionFile:
+    """Read one file as far as it goes. `more`: its context, where more than the row's belongs to it."""
     place = (row["source_model"], row["path"], row["member"], row["base_line"], row["base_offset"], row["sha256"])
     file = SessionFile(*place)
     file.identity, source = row["identity"], source_named(row["adapter"])
     content: bytes | memoryview | None = row["content"]
-    context = json.loads(row["context"]) if row["context"] else {}
+    context = json.loads(row["context"]) if more is None and row["context"] else more or {}
     file.license = context.get(LICENSE)
     file.context_sha256 = sha256_text(row["context"]) if row["context"] else None
     if (noted := context.get("noted")) is not None:
@@ -250,7 +264,7 @@ def note_session(file: SessionFile, session: ParsedSession, context: dict[str, A
     """Note the session that a file holds."""
     session.identity = file.identity
     file.session = session
-    file.parent = context.get("parent_trajectory_id")
+    file.parent, file.continues = context.get("parent_trajectory_id"), context.get(CONTINUES)
     if "circular_parent" in context:
         sentence = f"its parent would be {context['circular_parent']}, which makes it its own ancestor; none is noted"
         session.warnings.append(Fault("circular_parent", 1, sentence))

@@ -31,6 +31,7 @@ class SessionFile:
     trajectory_id: str | None = None
     divergent: bool = False
     parent: str | None = None
+    continues: str | None = None  # identity of the session that it continues, then the id of its trajectory
     name: str | None = None  # of the session, where that is the name of a copy
     removed: list[dict[str, Any]] = field(default_factory=list)  # RemovedRecord: what only copies of it still hold
     aliases: set[str] = field(default_factory=set)

@@ -78,6 +78,7 @@ def add_rows(
         {
             **key,
             "parent_trajectory_id": file.parent,
+            "continues_trajectory_id": file.continues,
             "session_id": session.session_id,
             "native_session_basename": session_name(file),
             "aliases": sorted(file.aliases - {session_name(file)}),

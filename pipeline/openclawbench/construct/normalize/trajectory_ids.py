@@ -5,13 +5,19 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from openclawbench.base.session_names import identity_digits
-from openclawbench.construct.normalize.copies import by_length, note_removed, record_digests, separate_copies, sort_key
+from openclawbench.construct.normalize.copies import (
+    by_length,
+    is_prefix,
+    note_removed,
+    record_digests,
+    separate_copies,
+    sort_key,
+)
 from openclawbench.construct.normalize.session_file import SessionFile, refuse, session_name
 from openclawbench.records.oracle import SILENT_STATUSES
 from openclawbench.rules.intake.normalize import NormalizeRules
 from openclawbench.sources.io.jsonl import Fault
 
-WHICH = "the file that tells the session to its latest end is the trajectory"
 SUFFIX_DIGITS = 4  # hex digits of an id's suffix; more if the id is taken
 
 
@@ -44,7 +50,8 @@ def name_trajectories(files: list[SessionFile], rules: NormalizeRules) -> None:
             note_removed(original, copy)
             copy.disposition = "copy"
             copy.trajectory_id = original.trajectory_id
-            sentence = f"{place_of(copy)}: a copy of {place_of(original)}; {WHICH}."
+            which = "the longest one" if is_prefix(copy, original) else "the one that tells it to its latest end"
+            sentence = f"{place_of(copy)}: a copy of {place_of(original)}; {which} is the trajectory."
             refuse(copy, "copy_of", None, sentence)
             merge_copy(original, copy)
     for file in files:

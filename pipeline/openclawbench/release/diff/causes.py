@@ -33,7 +33,7 @@ Prompts = set[str]  # "<stage>/<version>" of the prompts whose texts differ betw
 STEP_TEXTS = ("action_kind", "thinking", "narration", "action_text", "reflection_text", "tool_name_raw")
 SAID = {f"steps[].{name}" for name in STEP_TEXTS} | {
     *("session_id", "source_format", "models[]", "num_steps", "steps[]", "user_turns[]"),
-    *("abandoned_steps[]", "parent_trajectory_id", "truncated"),
+    *("abandoned_steps[]", "parent_trajectory_id", "continues_trajectory_id", "truncated"),
 }
 USER_WORDS = "user_turns[].text"  # a rule takes the envelope off, so it speaks only where the rules are the same
 TASK = {"oracle", "task_id", "subset", "attempt", "mode", "collection"}

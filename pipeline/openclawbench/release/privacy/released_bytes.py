@@ -1,6 +1,7 @@
 """Released bytes besides the lines of records: names of files, settings with their comments, documents, label files,
 the metadata of Parquet files and pictures. They are searched for keys as they stand, because nothing redacts them."""
 
+import base64
 import struct
 import zlib
 from collections.abc import Iterator
@@ -20,6 +21,7 @@ KEYS = {"key", "suspected_key"}  # addresses in them are the publisher's
 AT_ONCE = 8_000_000  # bytes of a file that are searched together
 MOST_BYTES = 1_000_000_000  # of a file; a larger one that is no table of records is not read to its end
 SIGNATURE = b"\x89PNG\r\n\x1a\n"
+ARROW_SCHEMA = b"ARROW:schema"
 PIXELS = {b"IDAT", b"PLTE", b"fdAT"}
 NAMED = 5  # finds that the sentence names
 
@@ -112,7 +114,8 @@ def text_pieces(path: Path) -> Iterator[tuple[int, str, str]]:
 
 def parquet_metadata(path: Path) -> str:
     """The footer of a Parquet file as text, and the metadata of its schema, a value a line. Blank if it cannot be
-    read."""
+    read. The schema that stands in it in base64 is undone: names of columns make anything there, also what looks like a
+    key."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -121,13 +124,18 @@ def parquet_metadata(path: Path) -> str:
             file.seek(-8, 2)
             (length,) = struct.unpack("<I", file.read(4))
             file.seek(-8 - length, 2)
-            footer = file.read(length).decode("latin-1")
+            footer = file.read(length)
         kinds = pq.read_schema(path)
-    except (OSError, struct.error, pa.ArrowException):
+        encoded = (pq.read_metadata(path).metadata or {}).get(ARROW_SCHEMA, b"")
+        if encoded:
+            footer = footer.replace(encoded, base64.b64decode(encoded))
+    except (OSError, struct.error, ValueError, pa.ArrowException):
         return ""
     fields = (kind.metadata or {} for kind in kinds)
     pairs = [pair for entries in (kinds.metadata or {}, *fields) for pair in entries.items()]
-    return "\n".join([footer, *(f"{key.decode('latin-1')}={value.decode('latin-1')}" for key, value in pairs)])
+    return "\n".join(
+        [footer.decode("latin-1"), *(f"{key.decode('latin-1')}={value.decode('latin-1')}" for key, value in pairs)]
+    )
 
 
 def png_metadata(content: bytes) -> str:

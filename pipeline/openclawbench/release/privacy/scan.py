@@ -29,6 +29,7 @@ NAMES = (
     "source_model",
     "trajectory_id",
     "parent_trajectory_id",
+    "continues_trajectory_id",
     "session_id",
     "subset",
     "task_id",

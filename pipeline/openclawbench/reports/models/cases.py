@@ -66,6 +66,10 @@ def of_trajectory(rules: ModelsReportRules) -> list[pl.Expr]:
     """What the trajectory itself says. `ended_well`: its run is completed, was not aborted, and has a step."""
     run, row = pl.col("run").struct, pl.col("benchmark").struct
     is_row = pl.col("benchmark").is_not_null()
+    is_spawned = pl.col("context").struct.field("spawned_by").is_not_null()
+    is_subagent = pl.col("parent_trajectory_id").is_not_null() & (
+        pl.col("continues_trajectory_id").is_null() | is_spawned
+    )
     aborted = pl.col("context").struct.field("aborted_last_run").fill_null(False)
     has_span = is_row | run.field("wall_time_s").is_not_null()  # else one record alone has a time
     times = {
@@ -77,7 +81,7 @@ def of_trajectory(rules: ModelsReportRules) -> list[pl.Expr]:
     return [
         *map(pl.col, (*TRAJECTORY_KEY, "mode", "models")),
         pl.when(is_row).then(pl.lit(ROWS)).otherwise(pl.lit(SESSIONS)).alias("records"),
-        pl.col("parent_trajectory_id").is_not_null().alias("subagent"),
+        is_subagent.alias("subagent"),
         (run.field("end") == ERROR).alias("ended_in_error"),
         ((run.field("end") == "completed") & ~aborted & (pl.col("num_steps") > 0)).alias("ended_well"),
         reason(run.field("first_provider_error"), rules).alias("provider_reason"),

@@ -11,7 +11,7 @@ import msgspec
 from openclawbench.base.session_names import NATIVE_NAME, basename
 from openclawbench.records.session import RunContext
 from openclawbench.rules.intake.normalize import NormalizeRules
-from openclawbench.sources.base import ParsedSession, RecordDigests, Source, read_session_lines
+from openclawbench.sources.base import MalformedSession, ParsedSession, RecordDigests, Source, read_session_lines
 from openclawbench.sources.io.bounded_counter import NamedCounts
 from openclawbench.sources.io.content_text import QUOTED
 from openclawbench.sources.io.json_values import text_of
@@ -22,6 +22,7 @@ from openclawbench.sources.io.timestamps import iso_time, time_fault
 from openclawbench.sources.openclaw.background_commands import link_background
 from openclawbench.sources.openclaw.branches import Branch, Node, active_branch, is_chain
 from openclawbench.sources.openclaw.context import first_prompt, native_name
+from openclawbench.sources.openclaw.copied_context import off_branch, own_branch
 from openclawbench.sources.openclaw.history import history_of
 from openclawbench.sources.openclaw.records import (
     LINE,
@@ -128,6 +129,7 @@ class OpenClaw(Source):
         session, body = begin_session(raw, content, context, rules)
         branch = branch_of(body, find_joined_records(session, raw.lines))
         builder = StepBuilder(rules)
+        branch = own_branch(session, builder.counts, branch, body, context)
         note_branch(session, builder.counts, body, branch)
         left, copies = off_branch(branch), {body[index].line for index in branch.duplicates}
         repeats = Repeats(rules, builder.counts, (body[index] for index in left))
@@ -153,13 +155,14 @@ class OpenClaw(Source):
             contents = (LazyContent(spans, index, content_of) for index in range(len(body)))
             branch = branch_of(body, find_joined_records(session, raw.lines), contents)
             builder = StepBuilder(rules)
+            branch = own_branch(session, builder.counts, branch, body, context)
             note_branch(session, builder.counts, body, branch)
             del raw, body
             left, copies = off_branch(branch), {spans.lines[index] for index in branch.duplicates}
             repeats = Repeats(rules, builder.counts, spans.rows(left))
             build(session, builder, repeats.once(spans.rows(branch.active)), StepSpool())
             session.abandoned_steps = abandoned_steps(repeats.without_known(spans.rows(left), copies), rules)
-        except (ValueError, RecursionError):
+        except (ValueError, RecursionError, MalformedSession):
             return None
         session.head_drop = dropped_head(session, context)
         harbor.add_to(session, context, rules)
@@ -332,11 +335,6 @@ def note_record(builder: StepBuilder, row: RawLine) -> None:
         builder.counts.note(f"metadata:{line.type}:", line.customType)
     else:
         builder.counts[f"metadata:{line.type}"] += 1
-
-
-def off_branch(branch: Branch) -> list[int]:
-    """The records that are not on the active branch, in the file's order; none where no branch was left."""
-    return sorted(branch.abandoned + branch.duplicates) if branch.abandoned else []
 
 
 def abandoned_steps(rows: Iterable[RawLine], rules: NormalizeRules) -> list[dict[str, Any]]:
