@@ -29,6 +29,15 @@ ROOT = Path(__file__).parents[1]
 WHERE = "import importlib.util as i; s = i.find_spec('openclawbench'); print(s.origin if s else 'nothing')"
 
 
+@pytest.fixture(scope="session", autouse=True)
+def own_configuration(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """No test reads or writes the settings of whoever runs it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CONFIG_HOME", str(tmp_path_factory.mktemp("configuration")))
+        patch.delenv("OPENAI_BASE_URL", raising=False)
+        yield
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """No test begins where the environment's command would run another copy of the program than the tests see: a
     `pip install .` leaves one, while the tests read the checkout."""

@@ -114,6 +114,12 @@ class MissingAnswer(OpenClawBenchError):
     exit_status = NEEDS_A_PERSON
 
 
+class NotJudged(OpenClawBenchError):
+    """A run that asks nobody comes to questions that the ledger has no answer to."""
+
+    exit_status = NEEDS_A_PERSON
+
+
 class CollectionStopped(OpenClawBenchError):
     """Sessions are ended by the infrastructure, one after the other. What was collected is kept."""
 

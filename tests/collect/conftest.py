@@ -50,4 +50,5 @@ def installed(node: Path, openclaw_package: Path, bfcl_python: Path) -> dict[str
         "OPENCLAWBENCH_BFCL_PYTHON": str(bfcl_python),
         "TEST_LOG": str(node.parent / "log"),
         "PATH": os.environ["PATH"],
+        "XDG_CONFIG_HOME": os.environ["XDG_CONFIG_HOME"],
     }

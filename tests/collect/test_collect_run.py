@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from planned import plan_of, plan_of_models
 
 from openclawbench.collect.isolation import can_isolate, without_network
 from openclawbench.collect.plan import Plan, write_plan
+from openclawbench.workspace.configuration.trust import PLAN_FILE, trust
 
 
 def command(data: Path, verb: str, *more: str) -> list[str]:
@@ -29,6 +31,7 @@ def collect(data: Path, environment: dict[str, str], *more: str) -> subprocess.C
 
 def planned(data: Path, plan: Plan) -> Path:
     write_plan(data / "collect", plan)
+    trust(data, PLAN_FILE)
     return data
 
 
@@ -130,6 +133,21 @@ def test_a_session_collected_without_its_key_is_left_out_when_converted(
     assert (done.returncode, counts["sessions"], counts["left_out"]) == (1, 0, 1)
     assert "holds the key of its endpoint and is left out" in counts["notes"][0]
     assert not list((data / "raw").rglob("key_0*.jsonl"))
+
+
+@pytest.mark.parametrize("address", ["http://127.0.0.1:9/v1", "https://collector.invalid/v1"])
+def test_a_plan_that_was_not_made_here_asks_nobody(address: str, tmp_path: Path, installed: dict[str, str]) -> None:
+    """It says where the value of a variable goes that it names itself."""
+    data = planned(tmp_path / "d", plan_of("t_0", base_url=address, api_key_env="SOME_KEY"))
+    copy = Path(shutil.copytree(data, tmp_path / "copy"))
+    ended = collect(copy, installed | {"SOME_KEY": "sk-canary-1234567890abcdef"})
+    assert ended.returncode == 2
+    assert f"{copy}/collect/plan.json: was not made here" in ended.stderr
+    assert "canary" not in ended.stderr + ended.stdout
+    assert not (copy / "collect" / "sessions.jsonl").exists()
+    plan = data / "collect" / "plan.json"
+    plan.write_text(plan.read_text().replace(address, "http://127.0.0.1:8/v1"))
+    assert "was not made here" in collect(data, installed | {"SOME_KEY": "k"}).stderr  # it has changed since
 
 
 @pytest.mark.parametrize("stated", [{}, {"price_in": 1.0}, {"price_cached": 0.1, "price_out": 1.0}])

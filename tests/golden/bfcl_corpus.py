@@ -37,7 +37,9 @@ class Corpus:
         self.data.save_layout({"shards": 2})
         mapped = "".join(f'"{model}" = "{source}"\n' for model, source in MODELS.items())
         self.data.root.mkdir(exist_ok=True)
-        (self.data.root / "openclawbench.toml").write_text(f"[bfcl.models]\n{mapped}", encoding="utf-8")
+        (self.data.root / "openclawbench.toml").write_text(
+            f'raw = "{self.raw}"\noracle = "{self.tree.parent}"\n[bfcl.models]\n{mapped}', encoding="utf-8"
+        )
 
     def file(self, category: str, role: str, model: str = "lab_scripted-calls-FC") -> Path:
         """The result or score file of a category."""

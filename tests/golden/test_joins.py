@@ -339,9 +339,11 @@ def test_what_becomes_of_a_session_without_an_outcome(policy: str, tmp_path: Pat
     assert counts["outcome_process_gap", "passing"] == 1
     pool = [row["trajectory_id"] for row in updated.rows(LabelAssignment) if row["in_calibration_pool"]]
     assert pool in ([], [master["matched"]["trajectory_id"]])
-    corpus.update("release")  # the policy is kept for the folder
-    assert settings(corpus.data).unmatched == policy
-    assert settings(corpus.data).origin["unmatched"] == "last run"
+    assert settings(corpus.data).origin["unmatched"] == "default"  # nothing is remembered of a run
+    path = corpus.data.root / "openclawbench.toml"
+    path.write_text(f'unmatched = "{policy}"\n{path.read_text(encoding="utf-8")}', encoding="utf-8")
+    assert corpus.update("release").rows(Master) == updated.rows(Master)  # the file says the same
+    assert settings(corpus.data).origin["unmatched"] == "file"
 
 
 def test_an_unknown_policy_is_refused(tmp_path: Path) -> None:

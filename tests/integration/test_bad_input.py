@@ -230,7 +230,7 @@ def calls(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Ended]:
         '{"source_model": "m", "native_session_basename": "plain", "status": "not_scored", "success": true}\n'
     )
     for name, text in {
-        "unknown": "juge = 'rules'\n",
+        "unknown": "# one\njuge = 'rules'\nblnd = true\non_keys = 'blok'\n[bfcl]\nmodel = {}\n",
         "type": "quarantine_limit = 'many'\n",
         "toml": "raw = \n",
     }.items():
@@ -251,9 +251,9 @@ def calls(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Ended]:
             "sidecars_only": ["run", "--data", folder / "sidecars", "--raw", folder / "beside"],
             "no_oracle": [*run[5], "--raw", raw, "--oracle", folder / "nowhere.jsonl"],
             "data_is_a_file": ["run", "--data", folder / "file", "--raw", raw],
-            "unknown_setting": ["status", "--data", folder / "unknown"],
-            "setting_type": ["status", "--data", folder / "type"],
-            "setting_syntax": ["status", "--data", folder / "toml"],
+            "unknown_setting": ["run", "--data", folder / "unknown"],
+            "setting_type": ["run", "--data", folder / "type"],
+            "setting_syntax": ["run", "--data", folder / "toml"],
             "broken_oracle": ["fuse", "--data", folder / "faults", "--raw", raw, "--oracle", folder / "oracle.jsonl"],
         }
     )
@@ -270,9 +270,18 @@ def calls(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Ended]:
         ("no_sessions", r"error: .*/empty-model: holds no files\."),
         ("no_oracle", r"error: .*/nowhere\.jsonl: there is no such oracle file or folder\. Name an existing one\.$"),
         ("data_is_a_file", r"error: .*/file: cannot write here: .*\. Name another --data\.$"),
-        ("unknown_setting", r"error: .*/unknown/openclawbench\.toml: juge: Extra inputs are not permitted\. Correct"),
-        ("setting_type", r"error: .*openclawbench\.toml: quarantine_limit: "),
-        ("setting_syntax", r"error: .*openclawbench\.toml: cannot read the settings: "),
+        (
+            "unknown_setting",
+            r'error: .*/unknown/openclawbench\.toml: line 2: juge: there is no such setting; did you mean "judge"\? .*'
+            r'line 3: blnd: there is no such setting; did you mean "blind"\? .*'
+            r'line 4: on_keys blok: there is no such on_keys; did you mean "block"\? .*'
+            r'line 5: bfcl\.model: there is no such setting; did you mean "models"\?',
+        ),
+        (
+            "setting_type",
+            r"error: .*openclawbench\.toml: line 1: quarantine_limit 'many': is not a number\. Give a whole",
+        ),
+        ("setting_syntax", r"error: .*openclawbench\.toml: cannot read the settings: .*line 1"),
     ],
 )
 def test_a_call_that_cannot_be_carried_out_is_one_sentence(calls: dict[str, Ended], name: str, sentence: str) -> None:

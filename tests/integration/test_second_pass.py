@@ -168,6 +168,8 @@ def test_a_release_never_asks_the_second_judge(
     refused = call("release", "--data", data, "--raw", raw, env=env)
     assert refused.status == 2 and "annotate --pass 2" in refused.err
     assert call("merge", "--data", data, "--raw", raw, env=env).status == 0
+    path = data / "openclawbench.toml"
+    path.write_text(path.read_text().replace(f'raw = "{small.raw}"', f'raw = "{raw}"'))
     stale = call("report", "agreement", "--data", data, env=env)
     assert stale.status == 2 and "AnnotationPass2 is not up to date. Run `openclawbench annotate --pass 2" in stale.err
     assert endpoint.log()["calls"] == 0

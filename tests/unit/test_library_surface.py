@@ -2,11 +2,12 @@
 
 import subprocess
 import sys
+from typing import Literal, get_args, get_origin, get_type_hints
 
 import openclawbench
 from openclawbench import api
 from openclawbench.api.run_result import RunSettings
-from openclawbench.workspace.settings import SETTABLE
+from openclawbench.workspace.configuration.setting_table import SETTINGS
 
 NAMES = [
     "Data",
@@ -42,7 +43,14 @@ def test_the_public_names_are_the_promised_ones() -> None:
 
 
 def test_the_settings_of_a_run_are_those_of_the_command_line() -> None:
-    assert RunSettings.__annotations__.keys() | {"raw", "oracle"} == SETTABLE
+    assert (
+        RunSettings.__annotations__.keys() | {"raw", "oracle", "rules", "prompts", "prompt_versions"} == SETTINGS.keys()
+    )
+    for name, annotation in get_type_hints(RunSettings).items():
+        kind, none = get_args(annotation)[:-1], get_args(annotation)[-1]
+        choices = get_args(kind[0]) if get_origin(kind[0]) is Literal else ()
+        assert (set(choices), none) == (set(SETTINGS[name].choices), type(None)), name
+        assert choices or kind == (SETTINGS[name].type,)
 
 
 def test_the_import_loads_no_library() -> None:

@@ -15,7 +15,7 @@ from openclawbench.rules.loading.rule_book import RuleBook
 from openclawbench.rules.loading.rule_file import Rules, rule_path
 from openclawbench.rules.release.release import ReleaseRules
 from openclawbench.storage.data_folder import DataFolder
-from openclawbench.workspace.settings import settings
+from openclawbench.workspace.settings import usable_settings
 
 
 @pytest.fixture
@@ -68,7 +68,7 @@ def test_doctor_refuses_a_rule_as_a_run_does(own: Path, tmp_path: Path) -> None:
     text = shipped_path("risk.toml").read_text()
     (own / "risk.toml").write_text(text.replace("\nscale = ", '\nscale = "big"  # ', 1))
     with pytest.raises(InvalidRules, match=r"risk\.toml: line \d+: scale: "):
-        settings_in_force(settings(DataFolder(tmp_path / "data")))
+        settings_in_force(usable_settings(DataFolder(tmp_path / "data"))[0])
 
 
 def test_doctor_knows_the_rules_of_every_stage(own: Path, tmp_path: Path) -> None:
@@ -77,7 +77,7 @@ def test_doctor_knows_the_rules_of_every_stage(own: Path, tmp_path: Path) -> Non
     (own / "a" / "b").mkdir(parents=True)
     (own / "a" / "b" / "control.toml").write_text(f"nonsense_key = 1\n{shipped_path('control.toml').read_text()}")
     with pytest.raises(InvalidRules, match=r"control\.toml: line 1: nonsense_key: "):
-        settings_in_force(settings(DataFolder(tmp_path / "data")))
+        settings_in_force(usable_settings(DataFolder(tmp_path / "data"))[0])
 
 
 @pytest.mark.parametrize("name", ["relaese.toml", "release.tml", "Risk.toml", "release.TOML", "prompt_a.toml"])
@@ -101,8 +101,8 @@ def test_a_folder_without_any_rule_file_is_refused(tmp_path: Path, monkeypatch: 
 
 
 def test_doctor_shows_the_folder_and_what_it_says_otherwise(own: Path, tmp_path: Path) -> None:
-    in_force = settings_in_force(settings(DataFolder(tmp_path / "data")))
-    assert {"setting": "rules", "value": str(own), "from": "environment"} in in_force["settings"]
+    in_force = settings_in_force(usable_settings(DataFolder(tmp_path / "data"))[0])
+    assert {"setting": "rules", "value": own, "from": "environment"} in in_force["settings"]
     assert in_force["own_rule_files"] == [
         {"file": str(own / "release.toml"), "in_place_of": "release.toml", "other_keys": ["test_share"]}
     ]

@@ -1,7 +1,7 @@
 """Every generated file: pages that exist in the built site only, and those that are committed.
 
-`python -m tools.site` writes the committed ones (the picture, the table in README.md, the prompts and the page of the
-protocol); `--check` says which is stale.
+`python -m tools.site` writes the committed ones (the picture, the tables in README.md and docs/reference/settings.md,
+the prompts and the page of the protocol); `--check` says which is stale.
 """
 
 import re
@@ -12,6 +12,7 @@ from tools.site.fields import fields_page, schemas_page
 from tools.site.markdown import table
 from tools.site.picture import picture, stages_of_commands
 from tools.site.protocol import prompt_files, protocol_page
+from tools.site.settings import settings_table
 from tools.site.stages import stages_page
 from tools.site.taxonomy import taxonomy_page
 
@@ -19,7 +20,7 @@ ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
 PICTURE = ROOT / "docs" / "assets" / "flow.svg"
 PROTOCOL = ROOT / "docs" / "protocol.md"
-START, END = "<!-- flow:start -->", "<!-- flow:end -->"
+SETTINGS = ROOT / "docs" / "reference" / "settings.md"
 
 
 def from_root(name: str, up: str) -> str:
@@ -44,19 +45,21 @@ def command_table() -> str:
     return table(("command", "stages it brings up to date, after those above"), rows)
 
 
-def with_command_table(text: str) -> str:
-    """The README's text with the table between the markers. Raises ValueError where a marker is missing."""
-    before, start, rest = text.partition(START)
-    _, end, after = rest.partition(END)
+def with_table(path: Path, name: str, content: str) -> str:
+    """A document's text with the table between its markers. Raises ValueError where a marker is missing."""
+    start_marker, end_marker = f"<!-- {name}:start -->", f"<!-- {name}:end -->"
+    before, start, rest = path.read_text(encoding="utf-8").partition(start_marker)
+    _, end, after = rest.partition(end_marker)
     if not (start and end):
-        raise ValueError(f"{README.name}: the markers {START} and {END} are not both there")
-    return f"{before}{START}\n{command_table()}{END}{after}"
+        raise ValueError(f"{path.name}: the markers {start_marker} and {end_marker} are not both there")
+    return f"{before}{start_marker}\n{content}{end_marker}{after}"
 
 
 def committed() -> dict[Path, str]:
     """Path -> text of each generated file that is committed."""
     return {
-        README: with_command_table(README.read_text(encoding="utf-8")),
+        README: with_table(README, "flow", command_table()),
+        SETTINGS: with_table(SETTINGS, "settings", settings_table()),
         PICTURE: picture(),
         PROTOCOL: protocol_page(),
         **prompt_files(ROOT),

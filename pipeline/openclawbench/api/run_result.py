@@ -15,7 +15,7 @@ from openclawbench.workspace.certificates import certificate_lines
 from openclawbench.workspace.progress import Progress
 from openclawbench.workspace.release_settings import describe_finds
 from openclawbench.workspace.second_pass import independence_warnings
-from openclawbench.workspace.settings import SETTABLE, settings
+from openclawbench.workspace.settings import settings
 from openclawbench.workspace.update import RunReport, count_tiers, update
 
 Action = Literal["block", "redact", "report"]
@@ -23,7 +23,7 @@ Action = Literal["block", "redact", "report"]
 
 class RunSettings(TypedDict, total=False):
     """The settings of a run. A setting that is not given comes from the environment, openclawbench.toml in the data
-    folder, the last run there, or its default, in this order. docs/reference/settings.md describes each."""
+    folder, the user's config.toml, or its default, in this order. docs/reference/settings.md describes each."""
 
     judge: Literal["rules", "openai"] | None
     model: str | None
@@ -52,6 +52,7 @@ class RunSettings(TypedDict, total=False):
     on_keys: Action | None
     on_personal: Action | None
     jsonl: Literal["plain", "gz", "zst"] | None
+    test_share: float | None
     noncommercial: Literal["refuse", "accept"] | None
 
 
@@ -87,6 +88,7 @@ class RunResult:
     independence: list[str] = field(default_factory=list)  # a sentence if both annotation passes ask the same judge
     left_in: list[str] = field(default_factory=list)  # a sentence for keys or personal data that the release holds
     judges: list[str] = field(default_factory=list)  # of each judge of the release: its certificate, if any
+    setting_notes: list[str] = field(default_factory=list)  # settings that were written, or are for this run alone
     report: RunReport = field(repr=False, compare=False, kw_only=True)  # of each stage; may change without notice
 
     def __getstate__(self) -> dict[str, Any]:
@@ -109,6 +111,7 @@ class RunResult:
             "sources": report.inputs,
             "needs_a_person": self.needs_a_person,
             "warnings": self.warnings,
+            "settings": self.setting_notes,
         }
         if report.share is not None:
             shards, waiting = run_summary.shards_of_share(report), run_summary.waiting_stages(report)
@@ -149,8 +152,6 @@ def run(
         raise UsageError(f"annotation_pass={annotation_pass!r}: there is no such pass. Use 1 or 2.")
     if annotation_pass == 2 and to not in JUDGING_VERBS:
         raise UsageError(f"to={to!r}: is not part of a second pass. Use one of: {', '.join(JUDGING_VERBS)}.")
-    if unknown := sorted(chosen.keys() - SETTABLE):
-        raise UsageError(f"{', '.join(unknown)}: there is no such setting. Use one of: {', '.join(sorted(SETTABLE))}.")
     folder = DataFolder(Path(data))
     inputs = {"raw": raw and str(raw), "oracle": oracle and str(oracle)}
     in_force = settings(folder, **inputs, **chosen)
@@ -173,5 +174,6 @@ def run(
         independence=independence_warnings(in_force),
         left_in=describe_finds(folder) if released else [],
         judges=certificate_lines(folder, released.run) if released else [],
+        setting_notes=report.setting_notes,
         report=report,
     )

@@ -106,6 +106,11 @@ PANELS: dict[str, dict[str, Command]] = {
             "Detectors over the labels of a release: ask a model, fit baselines, score, compare.",
         ),
     },
+    "Settings": {
+        "config": Command(
+            "config.commands", "app", "The settings in force, and which data folders may say where to send."
+        ),
+    },
     "Developer": {
         "bench": Command(
             "bench", "app", "Benchmarks: a made-up corpus of any size, and what it costs (in a checkout)."

@@ -6,18 +6,17 @@ and passes what the user typed as one parameter, `flags`.
 
 import inspect
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
 from shlex import quote
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 import typer
 
 from openclawbench.base.terminal import safe
 from openclawbench.cli.complete import complete_trajectory
-from openclawbench.workspace.judges import JUDGES
-from openclawbench.workspace.settings import ALLOWED_VALUES
+from openclawbench.workspace.configuration.setting_table import SETTINGS, Setting
 
 DATA = Path("data")
 DataOption = typer.Option("--data", envvar="OPENCLAWBENCH_DATA", help="The data folder, the only one written to.")
@@ -39,87 +38,39 @@ TrajectoryId = Annotated[
 ]
 
 
-class Setting(NamedTuple):
-    """An option that stands for a setting of the same name."""
-
-    type: type
-    help: str
-    choices: tuple[str, ...] = ()
-
-
 Flags = dict[str, Any]  # setting -> value; null for an option that was not given
 NO_FLAGS: Flags = {}
-Group = Mapping[str, Setting]
-INPUTS: Group = {
-    "raw": Setting(str, "Raw sessions: RAW/<source_model>/**/*.jsonl; s3://… too."),
-    "oracle": Setting(str, "Outcomes: a JSONL file, a BFCL tree, or a folder of them."),
-    "noncommercial": Setting(
-        str,
-        "Sessions whose licence allows no commercial use: refuse (the default) or accept.",
-        ALLOWED_VALUES["noncommercial"],
-    ),
-}
-JUDGE: Group = {
-    "judge": Setting(str, "rules, the embedded baseline, or openai, a language model.", JUDGES),
-    "model": Setting(str, "Language model to ask."),
-}
-PACKET: Group = {
-    "unmatched": Setting(
-        str, "Sessions without an outcome: exclude (from slices) or review.", ALLOWED_VALUES["unmatched"]
-    ),
-    "blind": Setting(bool, "Show the judge neither outcome nor risk, slice or onset candidates."),
-}
-ENGINE: Group = {
-    "engine": Setting(
-        str, f"{', '.join(ALLOWED_VALUES['engine'])}: where shards are computed.", ALLOWED_VALUES["engine"]
-    ),
-    "workers": Setting(int, "Maximum number of processes; default: one per processor."),
-    "ray_address": Setting(str, "host:port of a running Ray cluster; default: one on this machine."),
-    "parts": Setting(str, "s3://bucket/prefix for parts of tables; default: the data folder."),
-    "endpoint_url": Setting(str, "Address of S3-compatible storage other than AWS."),
-    "shard": Setting(str, "i/n: only share i (from 0) of n. A last run without it does what needs every share."),
-}
-ASKING: Group = {
-    "base_url": Setting(str, "Address of the OpenAI-compatible endpoint; default: OPENAI_BASE_URL."),
-    "concurrency": Setting(int, "Requests in flight."),
-    "rpm": Setting(float, "Maximum number of requests a minute."),
-    "tpm": Setting(float, "Maximum number of tokens a minute."),
-    "budget_usd": Setting(float, "USD that the ledger may hold at most; beyond, exit status 3."),
-    "budget_tokens": Setting(int, "Tokens that the ledger may hold at most; beyond, exit status 3."),
-    "price_in": Setting(float, "USD per million prompt tokens, instead of the price table."),
-    "price_out": Setting(float, "USD per million answer tokens."),
-    "price_cached": Setting(float, "USD per million prompt tokens from the provider's cache."),
-    "transport": Setting(str, "aiohttp, or openai: the client library.", ("aiohttp", "openai")),
-    "batch": Setting(bool, "Ask in batches (OpenAI's Batch API): cheaper, within a day."),
-}
-PRIVACY: Group = {
-    "on_keys": Setting(
-        str,
-        "Text that leaves and looks like a key: block (the default), redact or report.",
-        ALLOWED_VALUES["on_keys"],
-    ),
-    "on_personal": Setting(
-        str,
-        "E-mail addresses, telephone, account and card numbers, user names in paths: report (the default), redact or "
-        "block.",
-        ALLOWED_VALUES["on_personal"],
-    ),
-}
-RELEASING: Group = {
-    **PRIVACY,
-    "jsonl": Setting(str, "JSONL files of the release: plain (the default), gz or zst.", ALLOWED_VALUES["jsonl"]),
-}
+Group = tuple[str, ...]  # names of settings
+INPUTS: Group = ("raw", "oracle", "noncommercial")
+JUDGE: Group = ("judge", "model")
+PACKET: Group = ("unmatched", "blind")
+ENGINE: Group = ("engine", "workers", "ray_address", "parts", "endpoint_url", "shard")
+ASKING: Group = (
+    "base_url",
+    "concurrency",
+    "rpm",
+    "tpm",
+    "budget_usd",
+    "budget_tokens",
+    "price_in",
+    "price_out",
+    "price_cached",
+    "transport",
+    "batch",
+)
+PRIVACY: Group = ("on_keys", "on_personal")
+RELEASING: Group = ("test_share", *PRIVACY, "jsonl")
 
 
 def with_settings(*groups: Group) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Give a command the options of these groups. It receives them in its parameter `flags`."""
-    settings = {name: setting for group in groups for name, setting in group.items()}
+    settings = {name: SETTINGS[name] for group in groups for name in group}
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         signature = inspect.signature(command)
         parameters = [parameter for name, parameter in signature.parameters.items() if name != "flags"]
         added = [
-            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=option_of(name, setting))
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=option_of(setting))
             for name, setting in settings.items()
         ]
 
@@ -149,13 +100,12 @@ def with_debug(command: Callable[..., None]) -> Callable[..., None]:
     return call
 
 
-def option_of(name: str, setting: Setting) -> Any:
-    """The annotation that declares a setting's option to typer."""
+def option_of(setting: Setting) -> Any:
+    """The annotation that declares a setting's option to typer, its values in place of its type."""
     complete = choices(*setting.choices) if setting.choices else None
-    flag = f"--{name.replace('_', '-')}"
-    if setting.type is bool:
-        flag += f"/--no-{flag[2:]}"
-    option = typer.Option(flag, help=setting.help, autocompletion=complete)
+    flag = f"{setting.flag}/--no-{setting.flag[2:]}" if setting.type is bool else setting.flag
+    shown = f"[{'|'.join(setting.choices)}]" if setting.choices else None
+    option = typer.Option(flag, help=setting.help, autocompletion=complete, metavar=shown)
     return Annotated[setting.type | None, option]
 
 

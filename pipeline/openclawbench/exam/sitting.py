@@ -30,7 +30,7 @@ from openclawbench.storage.data_folder import DataFolder, write_atomic
 from openclawbench.version import __version__
 from openclawbench.workspace.progress import Progress
 from openclawbench.workspace.release_settings import rule_overrides
-from openclawbench.workspace.settings import Settings, settings
+from openclawbench.workspace.settings import Settings, for_folder_within, settings
 from openclawbench.workspace.update import update
 
 FOLDER = "exam"  # in the data folder
@@ -91,11 +91,8 @@ class Exam:
         """The data folder of the run, and its settings: judge, model, endpoint and limits of the user's data folder.
         `folder`: of the paper, by default that of the exam."""
         place = folder or self.folder
-        chosen = settings(self.data, **flags)
-        own = {"judge": chosen.judge, "model": chosen.model, "blind": chosen.blind, **chosen.asking.model_dump()}
-        inputs = {"raw": str(place / "raw"), "oracle": str(place / "oracle")}
-        exam_data = DataFolder(place / "data")
-        return exam_data, settings(exam_data, **{**flags, **own, **inputs})
+        chosen = settings(self.data, True, **flags)
+        return DataFolder(place / "data"), for_folder_within(chosen, self.data.root, place / "raw", place / "oracle")
 
 
 @dataclass(frozen=True)
@@ -146,7 +143,7 @@ def ask(
         judges.extend([] if replaced is None else [replaced])
         return replaced
 
-    report = update(data, chosen, STOP_AFTER, progress, replace_judge=kept)
+    report = update(data, chosen, STOP_AFTER, progress, replace_judge=kept, notes=False)
     assert report.tables is not None
     return judges[0], read_answers(paper.items, report.tables)
 

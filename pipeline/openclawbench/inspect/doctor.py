@@ -1,6 +1,5 @@
 """The settings in force, and what a run would do with each file of a folder. Writes nothing."""
 
-import os
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,6 @@ from openclawbench.flow import FLOW
 from openclawbench.inspect.recognized import sentences
 from openclawbench.inspect.whatif.rules import read_toml
 from openclawbench.intake.intake import take_in
-from openclawbench.judge import prompts
 from openclawbench.records.oracle import SourceOutcome
 from openclawbench.records.session import FileOutcome, RunManifestRow, SourceFile
 from openclawbench.release.provenance import OWN_RULES
@@ -25,7 +23,7 @@ from openclawbench.rules.judge.fence import FenceRules
 from openclawbench.rules.judge.prices import PriceRules
 from openclawbench.rules.judge.request import RequestRules
 from openclawbench.rules.judge.sent import SentRules
-from openclawbench.rules.loading.own_folder import OVERRIDE, own_files, shipped_path
+from openclawbench.rules.loading.own_folder import own_files, shipped_path
 from openclawbench.rules.loading.rule_file import Rules
 from openclawbench.sources.tables.rows import place_of
 from openclawbench.storage.data_folder import DataFolder
@@ -43,11 +41,6 @@ BESIDE_STAGES: tuple[type[Rules], ...] = (
     SentRules,
     TableRules,
 )
-FROM_ENVIRONMENT = {  # settings that only the environment can give
-    "rules": OVERRIDE,
-    "prompts": prompts.OVERRIDE,
-    "prompt_versions": prompts.PINS,
-}
 
 
 def settings_in_force(settings: Settings) -> dict[str, list[dict[str, Any]]]:
@@ -59,9 +52,9 @@ def settings_in_force(settings: Settings) -> dict[str, list[dict[str, Any]]]:
             kind.load()
     values = settings.asking.model_dump() | vars(settings)
     rows = [{"setting": name, "value": values[name], "from": origin} for name, origin in settings.origin.items()]
-    for name, variable in FROM_ENVIRONMENT.items():
-        value = os.environ.get(variable) or None
-        rows.append({"setting": name, "value": value, "from": "environment" if value else "default"})
+    for row in rows:
+        if place := settings.withheld.get(row["setting"]):
+            row["from"] = f"{place}, which is not trusted"
     files = [{"file": str(path), "in_place_of": name, "other_keys": other_keys(path)} for name, path in own.items()]
     return {"settings": rows, "own_rule_files": files}
 

@@ -13,7 +13,8 @@ from typing import Any, Literal
 
 from openclawbench.base.canonical_json import canonical_json
 from openclawbench.base.gc_control import gc_reduced
-from openclawbench.errors import EndpointFailing, MissingAnswer, OpenClawBenchError
+from openclawbench.base.terminal import pluralize
+from openclawbench.errors import EndpointFailing, MissingAnswer, NotJudged, OpenClawBenchError
 from openclawbench.judge.client.batch_run import BatchRun, open_requests
 from openclawbench.judge.client.budget import Budget
 from openclawbench.judge.client.engine import REFUSED, QuestionRunner, QuestionTask
@@ -185,15 +186,24 @@ class LanguageModelJudge:
 
     # ---------------------------------------------------------------------------------------------------------- asking
     def prepare(self, stage: str, parts: Iterable[QuestionSource], total: int) -> None:
-        """Ask the questions that the ledger has no answer to. Raises the error that ended the run early."""
-        if self.asking is None:
-            raise MissingAnswer(f"{self.model} cannot be asked from here.")
+        """Ask the questions that the ledger has no answer to. Raises what ended the run early, or NotJudged."""
         sources = list(parts)
+        if self.asking is None:
+            self.refuse_unanswered(sources)
+            return
         with gc_reduced():
             if self.former is not None:
                 requests = (row["request_sha256"] for part in sources for row in part.rows())
                 copy_known_answers(self.former, self.ledger, map(self.question_id, requests))
             asyncio.run(self.ask_all(stage, sources, total, self.asking))
+
+    def refuse_unanswered(self, parts: list[QuestionSource]) -> None:
+        """Raise NotJudged with the number of questions, one a session, that the ledger has no answer to."""
+        rows = ((part, [row for row in part.rows() if row["fits"]]) for part in parts)
+        unanswered = sum(len(asked) - sum(map(self.has_answer, part.questions(asked))) for part, asked in rows)
+        if unanswered:
+            are = f"{pluralize(unanswered, 'session')} {'is' if unanswered == 1 else 'are'}"
+            raise NotJudged(f"{are} not judged yet by {self.model}.")
 
     async def ask_all(self, stage: str, parts: list[QuestionSource], total: int, asking: ClientOptions) -> None:
         """Open the ledger and look for missing answers; open the endpoint only if there are any."""

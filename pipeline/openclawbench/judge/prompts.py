@@ -21,6 +21,7 @@ from openclawbench.rules.loading.toml_lines import line_of
 
 OVERRIDE = "OPENCLAWBENCH_PROMPTS"
 PINS = "OPENCLAWBENCH_PROMPT_VERSIONS"
+OF_FOLDER, PINS_OF_FOLDER = "_OPENCLAWBENCH_PROMPTS", "_OPENCLAWBENCH_PROMPT_VERSIONS"  # what a data folder names
 FENCE = "+++"
 FILE_NAME = re.compile(r"v([1-9][0-9]*)\.md")
 STAGES = ("a", "b1", "b2", "c")
@@ -45,15 +46,16 @@ class Prompt:
 
 
 def prompts_folder() -> Path:
-    """The folder that OPENCLAWBENCH_PROMPTS names, else the one that comes with the program."""
-    override = os.environ.get(OVERRIDE)
+    """The folder that OPENCLAWBENCH_PROMPTS or the data folder names, else the one that comes with the program."""
+    override = os.environ.get(OVERRIDE) or os.environ.get(OF_FOLDER)
     return Path(override) if override else resource("prompts")
 
 
 def pinned_version(stage: str) -> str | None:
     """The version that OPENCLAWBENCH_PROMPT_VERSIONS (`a=v1,b1=v2`) pins for a stage. InvalidRules if malformed."""
     pins: dict[str, str] = {}
-    for part in filter(None, (pin.strip() for pin in os.environ.get(PINS, "").split(","))):
+    named = os.environ.get(PINS) or os.environ.get(PINS_OF_FOLDER, "")
+    for part in filter(None, (pin.strip() for pin in named.split(","))):
         name, equals, version = part.partition("=")
         if not equals or name not in STAGES + OWN + DETECTORS or not FILE_NAME.fullmatch(f"{version}.md"):
             raise InvalidRules(

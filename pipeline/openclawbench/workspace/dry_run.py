@@ -37,15 +37,11 @@ def dry_run(data: DataFolder, settings: Settings, verb: str, progress: Progress,
 
     if settings.shard is not None:
         raise UsageError("--dry-run: estimates the whole corpus. Leave --shard out.")
-    layout = data.layout()
     stages: list[CostEstimate] = []
     try:
-        update(data, settings, verb, progress, annotation_pass, estimating)
+        update(data, settings, verb, progress, annotation_pass, estimating, notes=False)
     except EstimateReached as reached:
         judge, price = priced[-1]
         stages = plan(reached, CallAverages.of(judge, judge.rules.estimate), judge, price)
-    finally:
-        if layout:
-            data.save_layout(layout)
     judge, price = priced[-1]
     return DryRun(stages, price, printable_url(judge.asking.endpoint().base_url) if judge.asking else "")

@@ -18,11 +18,11 @@ from openclawbench.records.json_schema import STAGE_RECORDS, json_schema
 from openclawbench.rules.judge.asking import AskingRules
 from openclawbench.rules.judge.prices import Price, PriceRules
 from openclawbench.rules.judge.request import RequestRules
+from openclawbench.workspace.configuration.setting_table import JUDGES
 
 if TYPE_CHECKING:
     from openclawbench.judge.language_model import ClientOptions
 
-JUDGES = ("rules", "openai")
 FREE = Price(0.0, 0.0, 0.0, "an endpoint on this machine: nothing is paid")
 
 

@@ -1,12 +1,14 @@
 """The settings of a release: which rules they override, and the commands that make the release again."""
 
 import shlex
+from collections.abc import Mapping
 from typing import Any
 
 from openclawbench.release.privacy.policy import REPORT
 from openclawbench.release.privacy.rules import PrivacyRules
 from openclawbench.release.settings import PublishRules
 from openclawbench.rules.construct.packet import PacketRules
+from openclawbench.rules.release.release import ReleaseRules
 from openclawbench.storage.data_folder import DataFolder, read_json
 from openclawbench.workspace.settings import Settings
 
@@ -38,6 +40,7 @@ def rule_overrides(settings: Settings) -> dict[str, dict[str, Any]]:
         PacketRules.FILE: {"unmatched": settings.unmatched, "blind": settings.blind},
         PrivacyRules.FILE: privacy,
         PublishRules.FILE: {"jsonl": settings.jsonl},
+        ReleaseRules.FILE: {"test_share": settings.test_share},
     }
     overrides = {
         file: {key: value for key, value in keys.items() if value is not None} for file, keys in by_file.items()
@@ -48,11 +51,11 @@ def rule_overrides(settings: Settings) -> dict[str, dict[str, Any]]:
 def release_commands(settings: Settings) -> list[str]:
     """The commands that make the release again from its inputs, with every setting that decides bytes, however it was
     given. Folders, engines, limits, addresses and keys are left out."""
-    names = ("judge", "model", "unmatched", "blind", *RELEASE_SETTINGS)
+    names = ("judge", "model", "unmatched", "blind", "test_share", *RELEASE_SETTINGS)
     accepted = {"noncommercial": settings.noncommercial if settings.accepts_noncommercial else None}
     commands = [write_command("release", {name: getattr(settings, name) for name in names} | accepted)]
     if settings.second_judge is not None:
-        second: dict[str, str | bool | None] = {
+        second = {
             "pass": "2",
             "judge": settings.second_judge,
             "model": settings.second_model,
@@ -61,7 +64,7 @@ def release_commands(settings: Settings) -> list[str]:
     return commands
 
 
-def write_command(verb: str, flags: dict[str, str | bool | None]) -> str:
+def write_command(verb: str, flags: Mapping[str, str | bool | float | None]) -> str:
     """A call as it is typed. Flags without a value are left out."""
     words = []
     for name, value in flags.items():
@@ -69,5 +72,5 @@ def write_command(verb: str, flags: dict[str, str | bool | None]) -> str:
         if isinstance(value, bool):
             words.append(f"--{option}" if value else f"--no-{option}")
         elif value is not None:
-            words += [f"--{option}", value]
+            words += [f"--{option}", str(value)]
     return shlex.join(["openclawbench", verb, *words])

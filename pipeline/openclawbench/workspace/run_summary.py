@@ -99,6 +99,8 @@ def reasons_for_a_person(report: RunReport, settings: Settings) -> list[str]:
         reasons.append(f"{pluralize(len(report.faults), 'fault')} in outcomes or the run manifest")
     if not report.sessions and settings.shard is None:
         reasons.append("no input is a session")
+    if report.unjudged is not None:
+        reasons.append(report.unjudged)
     return reasons
 
 

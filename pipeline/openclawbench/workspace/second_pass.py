@@ -6,8 +6,9 @@ from openclawbench.fulltax.second_pass import SECOND_PASS
 from openclawbench.runtime.run import Run
 from openclawbench.runtime.stage import Stage
 from openclawbench.storage.data_folder import DataFolder
-from openclawbench.workspace.judges import JUDGES
-from openclawbench.workspace.settings import NO_JUDGE, Settings, settings
+from openclawbench.workspace.configuration.setting_table import JUDGES, NO_JUDGE
+from openclawbench.workspace.configuration.settings_file import JUDGE, remove_lines
+from openclawbench.workspace.settings import Settings, settings
 
 STAGES_OF_SECOND_PASS = {stage.name for stage in SECOND_PASS}
 
@@ -50,10 +51,11 @@ def refuse_stale_second_pass(run: Run, stages: list[Stage]) -> None:
 
 
 def end_second_pass(data: DataFolder) -> None:
-    """Forget the second pass and remove its tables. The ledger keeps its answers, so that none is paid for twice."""
+    """Take the second pass out of openclawbench.toml and remove its tables. The ledger keeps its answers, so that none
+    is paid for twice."""
     data.remote = settings(data).parts
     with data.locked():
-        data.save_layout({name: value for name, value in data.layout().items() if not name.startswith("second_")})
+        remove_lines(data.root, JUDGE[2])
         for stage in [*SECOND_PASS, *COMPARISON]:
             data.manifest_file(stage.name).unlink(missing_ok=True)
             for record in stage.writes:

@@ -1,91 +1,42 @@
-"""Settings and the origin of each: openclawbench.toml in the data folder < environment < flags."""
+"""The settings in force for a data folder, each with its origin (setting_layers.py)."""
 
 import os
 import re
-import tomllib
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
-
-from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from openclawbench.base.shard_selection import ShardSelection
 from openclawbench.errors import UsageError
 from openclawbench.intake.raw_object_store import Raw
+from openclawbench.judge.prompts import OF_FOLDER as PROMPTS_OF_FOLDER
+from openclawbench.judge.prompts import PINS_OF_FOLDER
 from openclawbench.judge.settings import AskingSettings
-from openclawbench.runtime.engines.choice import ENGINES
+from openclawbench.rules.loading.own_folder import OF_FOLDER as RULES_OF_FOLDER
 from openclawbench.storage.data_folder import DataFolder
 from openclawbench.storage.object_store import ObjectStore, is_url
+from openclawbench.workspace.configuration.setting_layers import Layers, read_layers
+from openclawbench.workspace.configuration.setting_table import JUDGES, NO_JUDGE, SETTINGS
+from openclawbench.workspace.configuration.trust import SETTINGS_FILE
 
-FILE = "openclawbench.toml"
-ENVIRONMENT = "OPENCLAWBENCH_"
 SCHEME = re.compile(r"\w+:/")
-REMEMBERED = (
-    "raw",
-    "parts",
-    "endpoint_url",
-    "oracle",
-    "judge",
-    "model",
-    "base_url",
-    "second_judge",
-    "second_model",
-    "unmatched",
-    "blind",
-    "noncommercial",
-)
-NO_JUDGE = "none"  # ends a second pass
-ACTIONS = ("block", "redact", "report")
-ALLOWED_VALUES = {  # setting -> its values
-    "engine": ENGINES,
-    "unmatched": ("exclude", "review"),
-    "on_keys": ACTIONS,
-    "on_personal": ACTIONS,
-    "jsonl": ("plain", "gz", "zst"),
-    "noncommercial": ("refuse", "accept"),
-}
-
-
-class BfclSettings(BaseModel):
-    """The settings under [bfcl] in openclawbench.toml."""
-
-    model_config = ConfigDict(extra="forbid")
-    models: dict[str, str] = {}
-
-
-class FileSettings(AskingSettings):
-    """The settings in openclawbench.toml. Keys of services come from the environment only."""
-
-    raw: str | None = None
-    oracle: str | None = None
-    judge: str | None = None
-    model: str | None = None
-    second_judge: str | None = None
-    second_model: str | None = None
-    quarantine_limit: int | None = None
-    engine: str | None = None
-    workers: int | None = None
-    ray_address: str | None = None
-    parts: str | None = None
-    endpoint_url: str | None = None
-    unmatched: str | None = None
-    blind: bool | None = None
-    on_keys: str | None = None
-    on_personal: str | None = None
-    jsonl: str | None = None
-    noncommercial: str | None = None
-    bfcl: BfclSettings = BfclSettings()
-
-
-SETTABLE = (FileSettings.model_fields.keys() - {"bfcl"}) | {"shard"}  # what a flag or an argument may say
+STORAGE = ("raw", "parts", "endpoint_url", "ray_address")  # addresses that every command needs
+NEEDED = "needs"  # in work/layout.json: storage settings that the last run was given, by name alone
+ASKING = ("base_url", "budget_usd", "budget_tokens", "price_in", "price_out", "price_cached", "rules")  # to ask
+FOLDERS = {"rules": RULES_OF_FOLDER, "prompts": PROMPTS_OF_FOLDER, "prompt_versions": PINS_OF_FOLDER}
 
 
 @dataclass(frozen=True)
 class Settings:
-    """The settings in force for a data folder. `origin` of each name: flag, environment, file, last run or default."""
+    """The settings in force for a data folder. `origin` of each name: flag, environment, file, config or default."""
 
     raw: Raw
     oracle: Path | None
+    rules: Path | None  # a folder of the user's own rule files
+    prompts: Path | None
+    prompt_versions: str | None
     judge: str
     model: str | None
     second_judge: str | None  # None: no second pass
@@ -100,130 +51,114 @@ class Settings:
     asking: AskingSettings
     unmatched: str | None  # exclude | review; None: as packet.toml says
     blind: bool | None  # None: as packet.toml says
+    test_share: float | None  # None: as release.toml says
     on_keys: str | None  # block | redact | report; None: as privacy.toml says
     on_personal: str | None  # the same of personal data
     jsonl: str | None  # plain | gz | zst; None: as publish.toml says
     noncommercial: str  # refuse | accept: sessions whose licence allows no commercial use
     bfcl_models: dict[str, str]  # model folder of a BFCL tree -> source model
     origin: dict[str, str]
+    withheld: dict[str, str]  # settings that an untrusted data folder says -> file and line
 
     @property
     def accepts_noncommercial(self) -> bool:
         """True if the user says that all use is non-commercial."""
         return self.noncommercial == "accept"
 
-
-def read_file(data: DataFolder) -> FileSettings:
-    """The settings file. Raises UsageError with the name of a setting that does not exist or has the wrong type."""
-    path = data.root / FILE
-    if not path.exists():
-        return FileSettings()
-    try:
-        return FileSettings.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
-    except ValidationError as error:
-        first = error.errors()[0]
-        raise UsageError(f"{path}: {'.'.join(map(str, first['loc']))}: {first['msg']}. Correct the file.") from error
-    except (OSError, ValueError) as error:
-        raise UsageError(f"{path}: cannot read the settings: {error}. Correct the file.") from error
+    def refuse_untrusted(self, names: Iterable[str], root: Path) -> None:
+        """Raise UsageError if one of these settings stands in the data folder, and the user has not trusted it."""
+        places = [f"{place}: {name}" for name, place in self.withheld.items() if name in names]
+        if places:
+            raise UsageError(
+                f"{'; '.join(places)}: a data folder may not say where sessions and keys go, or what is paid. Look at "
+                f"it; to allow it: openclawbench config trust {root}. Or give it as an option."
+            )
 
 
-def settings(data: DataFolder, **flags: Any) -> Settings:
-    """Resolve every setting. Paths of the last run are kept in the data folder, so that later calls find the inputs."""
+def settings(data: DataFolder, may_be_new: bool = False, /, **flags: Any) -> Settings:
+    """Resolve every setting of a data folder. Raises UsageError with everything that is not valid, and for a folder
+    that does not exist; with `may_be_new` it may still have to be made."""
+    layers = read_layers(data.root, flags)
     if SCHEME.match(str(data.root)):
         raise UsageError(f"--data {data.root}: must be a folder. Name object storage with --parts, and with --raw.")
-    layout = data.layout()
-    default_oracle = data.root / "oracle"
-    defaults = {
-        "raw": str(data.root / "raw"),
-        "oracle": str(default_oracle) if default_oracle.is_dir() else None,
-        "judge": "rules",
-        "model": None,
-        "second_judge": None,
-        "second_model": None,
-        "quarantine_limit": 0,
-        "engine": "auto",
-        "workers": None,
-        "shard": None,
-        "ray_address": None,
-        "parts": None,
-        "endpoint_url": None,
-        **dict.fromkeys(AskingSettings.model_fields),
-        "unmatched": None,
-        "blind": None,
-        "on_keys": None,
-        "on_personal": None,
-        "jsonl": None,
-        "noncommercial": "refuse",
-    }
-    in_file = read_file(data)
-    environment = {name: os.environ.get(f"{ENVIRONMENT}{name.upper()}") for name in defaults}
-    environment["base_url"] = environment["base_url"] or os.environ.get("OPENAI_BASE_URL") or None
-    layers = {
-        "flag": flags,
-        "environment": environment,
-        "file": in_file.model_dump(),
-        "last run": {name: layout.get(name) for name in REMEMBERED},
-        "default": defaults,
-    }
-    values_in_force: dict[str, Any] = {}
-    origin: dict[str, str] = {}
-    for name in defaults:
-        for layer, values in layers.items():
-            if values.get(name) is not None or layer == "default":
-                values_in_force[name], origin[name] = values.get(name), layer
-                break
-    for name, offered in ALLOWED_VALUES.items():
-        if values_in_force[name] is not None and values_in_force[name] not in offered:
-            raise UsageError(
-                f"{name} {values_in_force[name]}: there is no such {name}. Use one of: {', '.join(offered)}."
-            )
-    endpoint_url = values_in_force["endpoint_url"]
-    if values_in_force["parts"] is not None and not is_url(values_in_force["parts"]):
-        raise UsageError(
-            f"--parts {values_in_force['parts']}: is not an address. Write s3://bucket/prefix, or leave it out."
-        )
+    if layers.problems:
+        raise UsageError(" ".join(layers.problems))
+    if layers.origin["raw"] not in ("flag", "environment"):
+        refuse_missing_folder(data.root, may_be_new)
+    chosen = in_force(data, layers)
+    chosen.refuse_untrusted(STORAGE, data.root)
+    refuse_forgotten(data, chosen)
+    return chosen
+
+
+def usable_settings(data: DataFolder, **flags: Any) -> tuple[Settings, list[str]]:
+    """The settings as far as they can be used, and a sentence for each fault: for commands that say what is wrong."""
+    layers = read_layers(data.root, flags)
+    return in_force(data, layers), layers.problems
+
+
+def in_force(data: DataFolder, layers: Layers) -> Settings:
+    """The settings of these layers; the folder's rules and prompts are those of this process from now on."""
+    values, default_oracle = layers.values, data.root / "oracle"
+    own: dict[str, Any] = {name: values[name] for name in SETTINGS if name in Settings.__dataclass_fields__}
+    endpoint_url, raw, parts = values["endpoint_url"], values["raw"] or str(data.root / "raw"), values["parts"]
+    oracle = values["oracle"] or (str(default_oracle) if default_oracle.is_dir() else None)
+    if parts is not None and not is_url(parts):
+        raise UsageError(f"--parts {parts}: is not an address. Write s3://bucket/prefix, or leave it out.")
+    for name, variable in FOLDERS.items():
+        os.environ.pop(variable, None)
+        if layers.origin[name] == "file":
+            os.environ[variable] = values[name]
     return Settings(
-        raw=ObjectStore(values_in_force["raw"], endpoint_url)
-        if is_url(values_in_force["raw"])
-        else Path(values_in_force["raw"]),
-        oracle=None if values_in_force["oracle"] is None else Path(values_in_force["oracle"]),
-        judge=str(values_in_force["judge"]),
-        model=values_in_force["model"],
-        second_judge=None if values_in_force["second_judge"] == NO_JUDGE else values_in_force["second_judge"],
-        second_model=values_in_force["second_model"],
-        quarantine_limit=whole_number("quarantine_limit", values_in_force["quarantine_limit"], 0),
-        engine=values_in_force["engine"],
-        ray_address=values_in_force["ray_address"],
-        workers=None if values_in_force["workers"] is None else whole_number("workers", values_in_force["workers"], 1),
-        shard=None if values_in_force["shard"] is None else ShardSelection.parse(values_in_force["shard"]),
-        parts=None if values_in_force["parts"] is None else ObjectStore(values_in_force["parts"], endpoint_url),
-        endpoint_url=endpoint_url,
-        asking=AskingSettings.of({name: values_in_force[name] for name in AskingSettings.model_fields}),
-        unmatched=values_in_force["unmatched"],
-        blind=None if values_in_force["blind"] is None else yes_or_no("blind", values_in_force["blind"]),
-        on_keys=values_in_force["on_keys"],
-        on_personal=values_in_force["on_personal"],
-        jsonl=values_in_force["jsonl"],
-        noncommercial=values_in_force["noncommercial"],
-        bfcl_models=in_file.bfcl.models,
-        origin=origin | ({"bfcl_models": "file"} if in_file.bfcl.models else {}),
+        **own
+        | {
+            "raw": ObjectStore(raw, endpoint_url) if is_url(raw) and "raw" not in layers.withheld else Path(raw),
+            "oracle": as_path(oracle),
+            "rules": as_path(values["rules"]),
+            "prompts": as_path(values["prompts"]),
+            "second_judge": None if values["second_judge"] == NO_JUDGE else values["second_judge"],
+            "shard": None if values["shard"] is None else ShardSelection.parse(values["shard"]),
+            "parts": None if parts is None else ObjectStore(parts, endpoint_url),
+            "asking": AskingSettings.of({name: values[name] for name in AskingSettings.model_fields}),
+            "bfcl_models": layers.folder.bfcl_models,
+            "origin": layers.origin | ({"bfcl_models": "file"} if layers.folder.bfcl_models else {}),
+            "withheld": layers.withheld,
+        }
     )
 
 
-def yes_or_no(name: str, value: Any) -> bool:
-    """A setting that is true or false. Raises UsageError if it is neither."""
-    try:
-        return TypeAdapter(bool).validate_python(value)
-    except ValidationError as error:
-        raise UsageError(f"{name} {value!r} is neither true nor false. Give true or false.") from error
+def as_path(place: str | None) -> Path | None:
+    """A place as a path."""
+    return None if place is None else Path(place)
 
 
-def whole_number(name: str, value: Any, least: int) -> int:
-    """A setting that is a count. Raises UsageError if it is not a number or is below the minimum."""
-    try:
-        number = int(value)
-    except ValueError as error:
-        raise UsageError(f"{name} {value!r} is not a number. Give a whole number.") from error
-    if number < least:
-        raise UsageError(f"{name} {value} is too small. Give {least} or more.")
-    return number
+def for_folder_within(chosen: Settings, root: Path, raw: Path, oracle: Path) -> Settings:
+    """The same judge, prompts and limits over other inputs, in a folder of the program's own within `root`. Raises
+    UsageError if the data folder says how to ask, and is not trusted."""
+    chosen.refuse_untrusted(ASKING if chosen.judge != JUDGES[0] else (), root)
+    return replace(chosen, raw=raw, oracle=oracle, parts=None, shard=None, second_judge=None, second_model=None)
+
+
+def refuse_missing_folder(root: Path, may_be_new: bool) -> None:
+    """Raise UsageError for a data folder that does not exist; if it may be new, only if one has nearly its name."""
+    if root.exists():
+        return
+    siblings = sorted(path for path in root.parent.iterdir() if path.is_dir()) if root.parent.is_dir() else []
+    close = get_close_matches(root.name, [path.name for path in siblings], n=1)
+    if close or not may_be_new:
+        meant = f'Did you mean "{root.parent / close[0]}"?' if close else "Make one: openclawbench run --raw FOLDER"
+        new = "" if close else f" --data {root}."
+        raise UsageError(f"--data {root}: there is no such folder. {meant}{new}")
+
+
+def refuse_forgotten(data: DataFolder, chosen: Settings) -> None:
+    """Raise UsageError if the last run here was given an address of storage that this one lacks: without it, everything
+    would be computed again, or looked for elsewhere."""
+    named = data.layout().get(NEEDED)
+    missing = [name for name in STORAGE if isinstance(named, list) and name in named and not getattr(chosen, name)]
+    if missing:
+        flags = ", ".join(SETTINGS[name].flag for name in missing)
+        raise UsageError(
+            f"{data.root}: its last run was given {flags}, and an address is not remembered. Give it again; or write "
+            f"it into {data.root / SETTINGS_FILE} and allow it: openclawbench config trust {data.root}."
+        )

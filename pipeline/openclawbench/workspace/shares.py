@@ -15,7 +15,7 @@ from openclawbench.judge.settings import AskingSettings
 from openclawbench.rules.judge.asking import AskingRules
 from openclawbench.storage.data_folder import DataFolder
 from openclawbench.storage.lease import Lease, LeaseFolder
-from openclawbench.workspace.judges import JUDGES
+from openclawbench.workspace.configuration.setting_table import JUDGES
 from openclawbench.workspace.settings import Settings
 
 

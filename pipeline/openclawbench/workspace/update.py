@@ -11,8 +11,8 @@ import polars as pl
 from openclawbench.audit.calibration.released_verdicts import human_verdicts
 from openclawbench.base.code_digest import parse_cache
 from openclawbench.base.shard_selection import ShardSelection
-from openclawbench.errors import UsageError
-from openclawbench.flow import all_stages, second_pass_up_to, stages_up_to
+from openclawbench.errors import NotJudged, UsageError
+from openclawbench.flow import JUDGING_VERBS, all_stages, second_pass_up_to, stages_up_to
 from openclawbench.intake.intake import Intake
 from openclawbench.intake.raw_object_store import Raw
 from openclawbench.judge.client.progress import JudgeProgress
@@ -31,13 +31,16 @@ from openclawbench.storage.data_folder import DataFolder, part_name, write_json
 from openclawbench.storage.object_store import ObjectStore
 from openclawbench.tables.record import Record
 from openclawbench.workspace.certificates import quoted_certificates
+from openclawbench.workspace.configuration.setting_table import JUDGES
+from openclawbench.workspace.configuration.settings_file import note_settings
 from openclawbench.workspace.file_outcomes import count_inputs, noted_files
 from openclawbench.workspace.inputs import load_code_digests, take_in_inputs
 from openclawbench.workspace.judges import make_judge
+from openclawbench.workspace.openness import refuse_more_open
 from openclawbench.workspace.progress import Progress
 from openclawbench.workspace.release_settings import release_commands, rule_overrides
 from openclawbench.workspace.second_pass import refuse_stale_second_pass
-from openclawbench.workspace.settings import Settings
+from openclawbench.workspace.settings import ASKING, NEEDED, STORAGE, Settings
 from openclawbench.workspace.shares import AskingResources, asking_resources
 
 STAGED_JUDGE = ("stage-a", "stage-b1", "stage-b2", "stage-c", "annotate", "merge", "release")
@@ -55,6 +58,8 @@ class RunReport:
     tables: "Tables | None" = None
     share: ShardSelection | None = None
     notes: list[dict[str, Any]] = field(default_factory=list)  # remarks on the oracle that are not faults
+    setting_notes: list[str] = field(default_factory=list)  # settings that were written, or are for this run alone
+    unjudged: str | None = None  # sessions whose questions nobody asked yet
     sessions: int = field(init=False, default=0)
     quarantined: int = field(init=False, default=0)
 
@@ -94,29 +99,41 @@ def update(
     annotation_pass: int = 1,
     replace_judge: Callable[[Judge | None], Judge | None] = lambda judge: judge,
     debug: bool = False,
+    notes: bool = True,
 ) -> RunReport:
     """Run every stale stage up to the verb's, of the first or the second pass, and publish for `release`.
 
-    A run sends questions to the judge of its own pass only. `replace_judge` may put another judge in its place. With
-    `debug` the exception of a stage is raised as it is.
+    A run sends questions to the judge of its own pass only, and only if it may (`asks`). `replace_judge` may put
+    another judge in its place. With `debug` the exception of a stage is raised as it is. `notes`: write
+    openclawbench.toml if there is none.
     """
+    may_ask = asks(settings, verb, annotation_pass)
+    if may_ask and (settings.judge if annotation_pass == 1 else settings.second_judge) != JUDGES[0]:
+        settings.refuse_untrusted(ASKING, data.root)
+    if verb == "release" and settings.shard is None:
+        refuse_more_open(data, settings)
     data.remote = settings.parts
-    judge_name = (settings.judge if annotation_pass == 1 else settings.second_judge) if verb in STAGED_JUDGE else None
+    judge_name = (
+        (settings.judge if annotation_pass == 1 else settings.second_judge)
+        if verb in STAGED_JUDGE and may_ask
+        else None
+    )
     with (
         data.locked(settings.shard is not None),
         cached_code_digests(data),
         asking_resources(data, settings, judge_name) as own,
         KeptWorkers() as kept,
     ):
-        report_to = {annotation_pass: progress.asking}
+        report_to = {annotation_pass: progress.asking} if may_ask else {}
         judge = first_judge(own, settings, report_to.get(1)) if verb in STAGED_JUDGE and annotation_pass == 1 else None
-        second = second_judge(own, settings, report_to.get(2))
+        second = second_judge(own, settings, report_to.get(2), annotation_pass == 2)
         if annotation_pass == 1:
             judge = replace_judge(judge)
         else:
             second = replace_judge(second)
         intake = take_in_inputs(data, settings, save=True)
-        remember(data, intake, settings, annotation_pass)
+        note_layout(data, intake, settings)
+        setting_notes = note_settings(data, settings, annotation_pass, may_ask) if notes else []
         engine, overrides = partial(make_engine, settings, kept), rule_overrides(settings)
         run = Run(data, intake, judge, engine, second, settings.shard, debug, overrides, kept)
         stages = stages_up_to(verb, second is not None) if annotation_pass == 1 else second_pass_up_to(verb)
@@ -124,12 +141,15 @@ def update(
             refuse_stale_second_pass(run, stages)
         write_json(data.manifest_file("intake"), intake_manifest(intake, settings))
         decided = {stage.name: stage.writes[0] for stage in stages if issubclass(stage.writes[0], Annotation)}
-        reports = []
-        for report in run.update(stages, progress.shard):
-            progress.stage(report)
-            if report.redone and (table := decided.get(report.stage)):
-                progress.tiers(count_tiers(Tables(run)[table]))
-            reports.append(report)
+        reports, unjudged = [], None
+        try:
+            for report in run.update(stages, progress.shard):
+                progress.stage(report)
+                if report.redone and (table := decided.get(report.stage)):
+                    progress.tiers(count_tiers(Tables(run)[table]))
+                reports.append(report)
+        except NotJudged as error:
+            unjudged = f"{error} Ask them: openclawbench annotate --data {data.root}"
         released = (
             publish(
                 run,
@@ -139,12 +159,23 @@ def update(
                 quoted_certificates(data, run),
                 partial(release_engine, settings, intake.size(), data.remote is not None, kept),
             )
-            if verb == "release" and settings.shard is None
+            if verb == "release" and settings.shard is None and unjudged is None
             else None
         )
         tables = Tables(run)
         inputs, noted = count_inputs(tables[FileOutcome]), noted_files(tables[FileOutcome])
-        return RunReport(reports, inputs, noted, intake.faults, released, tables, settings.shard, intake.warnings)
+        return RunReport(
+            reports,
+            inputs,
+            noted,
+            intake.faults,
+            released,
+            tables,
+            settings.shard,
+            intake.warnings,
+            setting_notes,
+            unjudged,
+        )
 
 
 def release_checks() -> Checks:
@@ -194,40 +225,31 @@ def first_judge(
 
 
 def second_judge(
-    own: AskingResources, settings: Settings, report: Callable[[JudgeProgress], None] | None = None
+    own: AskingResources,
+    settings: Settings,
+    report: Callable[[JudgeProgress], None] | None = None,
+    is_needed: bool = False,
 ) -> Judge | None:
-    """The judge of the second pass; None without one. Raises UsageError if one must be asked and none is named."""
+    """The judge of the second pass; None without one. Raises UsageError if one is needed and none is named."""
     if settings.second_judge is None:
-        if report is not None:
+        if is_needed:
             raise UsageError("--pass 2: which judge? Name another one than the first pass's with --model or --judge.")
         return None
     name, model = settings.second_judge, settings.second_model
     return make_judge(name, model, own.ledger, own.settings, report, former=own.former, runs=own.runs)
 
 
-def remember(data: DataFolder, intake: Intake, settings: Settings, annotation_pass: int) -> None:
-    """Save the number of shards and the settings that the user named, for later calls.
+def asks(settings: Settings, verb: str, annotation_pass: int) -> bool:
+    """True if this run may ask a judge outside: the commands that judge, and a run whose judge is named by option. Any
+    other run reads the stored answers, so that no costs arise by accident."""
+    named = ("judge", "model") if annotation_pass == 1 else ("second_judge", "second_model")
+    return verb in JUDGING_VERBS or any(settings.origin[name] == "flag" for name in named)
 
-    Defaults are not saved, so that a data folder that was moved or copied reads its own inputs. The endpoint of the
-    first pass is saved, so that no later call sends sessions elsewhere; that of a second pass is named at each call."""
-    values = {
-        "raw": absolute_location(settings.raw),
-        "oracle": None if settings.oracle is None else absolute_location(settings.oracle),
-        "parts": None if settings.parts is None else settings.parts.url,
-        "endpoint_url": settings.endpoint_url,
-        "judge": settings.judge,
-        "model": settings.model,
-        "second_judge": settings.second_judge,
-        "second_model": settings.second_model,
-        "unmatched": settings.unmatched,
-        "blind": settings.blind,
-        "noncommercial": settings.noncommercial,
-    }
-    named = {name: value for name, value in values.items() if settings.origin[name] != "default"}
-    asked_at = settings.asking.base_url if annotation_pass == 1 else data.layout().get("base_url")
-    if asked_at is not None and "@" not in asked_at:  # an address with a password is refused when it is used
-        named["base_url"] = asked_at
-    data.save_layout({"shards": intake.shards, **named})
+
+def note_layout(data: DataFolder, intake: Intake, settings: Settings) -> None:
+    """Save the number of shards, and which addresses of storage the run needed, but not the addresses."""
+    needed = [name for name in STORAGE if settings.origin[name] != "default" and name != "raw"]
+    data.save_layout({"shards": intake.shards} | ({NEEDED: needed} if needed else {}))
 
 
 def absolute_location(location: Raw) -> str:

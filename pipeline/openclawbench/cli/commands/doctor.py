@@ -8,13 +8,13 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from openclawbench.base.terminal import one_line, output, table
+from openclawbench.base.terminal import one_line, output, table, warn
 from openclawbench.cli.options import DATA, Data, Json
 from openclawbench.collect.programs_found import programs_found
 from openclawbench.errors import NEEDS_A_PERSON
 from openclawbench.inspect.doctor import examine_folder, settings_in_force
 from openclawbench.storage.data_folder import DataFolder
-from openclawbench.workspace.settings import settings
+from openclawbench.workspace.settings import usable_settings
 
 
 def doctor(
@@ -24,19 +24,30 @@ def doctor(
 ) -> None:
     """The settings in force and where each came from; what would be done with each file of RAW_DIR."""
     if raw_dir is None:
-        in_force = settings_in_force(settings(DataFolder(data))) | {"collect": programs_found()}
-        if json_out:
-            print(json.dumps(in_force, indent=1, ensure_ascii=False, default=str))
-        else:
-            print_settings(in_force, output())
+        show_settings(data, json_out, with_programs=True)
         return
-    rows, recognized = examine_folder(raw_dir, settings(DataFolder(data)).accepts_noncommercial)
+    rows, recognized = examine_folder(raw_dir, usable_settings(DataFolder(data))[0].accepts_noncommercial)
     if json_out:
         print(json.dumps(rows, indent=1, ensure_ascii=False))
     else:
         print_examined(rows, output())
         print_recognized(raw_dir, recognized, output())
     if any(row["disposition"] == "quarantined" for row in rows):
+        raise typer.Exit(NEEDS_A_PERSON)
+
+
+def show_settings(data: Path, json_out: bool, with_programs: bool = False) -> None:
+    """Print the settings in force and what is wrong with them; with status 1 if something is. `with_programs`: also the
+    programs that `collect` starts."""
+    chosen, problems = usable_settings(DataFolder(data))
+    for problem in problems:
+        warn(problem)
+    in_force = settings_in_force(chosen) | ({"collect": programs_found()} if with_programs else {})
+    if json_out:
+        print(json.dumps(in_force, indent=1, ensure_ascii=False, default=str))
+    else:
+        print_settings(in_force, output())
+    if problems:
         raise typer.Exit(NEEDS_A_PERSON)
 
 
@@ -50,6 +61,8 @@ def print_settings(in_force: dict[str, list[dict[str, Any]]], console: Console) 
         console.print(
             table("Own rule files, instead of the built-in ones of the same name", ["file", "differs in"], own)
         )
+    if "collect" not in in_force:
+        return
     programs = [
         [row["program"], row["version"] or "not usable", row["place"] or row["problem"]] for row in in_force["collect"]
     ]

@@ -90,6 +90,7 @@ def run_to(verb: str, path: Path, json_out: bool, annotation_pass: int = 1, debu
 
     with ConsoleProgress(quiet=json_out) as progress:
         result = api.run(path, to=verb, annotation_pass=annotation_pass, progress=progress, debug=debug, **flags)
+    print_lines(errors(), result.setting_notes)
     print_lines(errors(), result.needs_a_person)
     print_lines(errors(), result.independence)
     print_lines(errors(), result.warnings)
@@ -102,7 +103,10 @@ def run_to(verb: str, path: Path, json_out: bool, annotation_pass: int = 1, debu
         print_lines(errors(), result.judges)
         print_lines(errors(), [f"warning: {caution}" for caution in result.cautions], style="yellow")
     if not result.ok:
-        errors().print(one_line(exit_line(result.reasons, verb, result.release is not None)), style="yellow")
+        errors().print(
+            one_line(exit_line(result.reasons, verb, result.release is not None, result.report.unjudged is None)),
+            style="yellow",
+        )
         raise typer.Exit(NEEDS_A_PERSON)
 
 
@@ -123,5 +127,5 @@ def print_result(result: "RunResult") -> None:
         console.print(f"\n{write_report(DataFolder(result.data), coverage)}")
     elif verb == "packet":
         print_packets(console, report)
-    elif verb == "release":
+    elif result.release is not None:
         print_release(console, result)

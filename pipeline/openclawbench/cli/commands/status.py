@@ -5,12 +5,14 @@ from collections import Counter
 from typing import Any
 
 import polars as pl
+import typer
 from rich.console import Console
 
-from openclawbench.base.terminal import output, table
+from openclawbench.base.terminal import output, table, warn
 from openclawbench.cli.options import DATA, INPUTS, NO_FLAGS, Data, Flags, Json, with_settings
 from openclawbench.cli.render.run import print_inputs
 from openclawbench.cli.render.trace_summary import format_total
+from openclawbench.errors import NEEDS_A_PERSON
 from openclawbench.inspect import status as state
 from openclawbench.inspect.find import has, rows_of
 from openclawbench.inspect.trace_totals import trace_totals
@@ -19,9 +21,10 @@ from openclawbench.runtime.active_runs import runs
 from openclawbench.runtime.run import Run
 from openclawbench.storage.data_folder import DataFolder
 from openclawbench.workspace.file_outcomes import count_inputs, noted_files
+from openclawbench.workspace.last_run import last_run
 from openclawbench.workspace.release_settings import release_commands
 from openclawbench.workspace.run_summary import unusable_context, warning_rows
-from openclawbench.workspace.settings import settings
+from openclawbench.workspace.settings import usable_settings
 
 ROWS_SHOWN, NAME_SHOWN = 200, 120  # rows of a table, and characters of a name
 RELEASE = {
@@ -36,12 +39,18 @@ def status(data: Data = DATA, json_out: Json = False, flags: Flags = NO_FLAGS) -
     """Which stages are up to date, what came in, what no rule knows."""
     from openclawbench.api import open_data
 
-    run = open_data(data, may_be_new=True, **flags).state
-    commands = release_commands(settings(DataFolder(data), **flags))
+    folder = DataFolder(data)
+    chosen, problems = usable_settings(folder, **flags)
+    for problem in problems:
+        warn(problem)
+    run = last_run(folder, chosen) if problems else open_data(data, may_be_new=True, **flags).state
+    commands = release_commands(chosen)
     if json_out:
         print(json.dumps(state.as_data(run, commands), indent=1, ensure_ascii=False))
     else:
         print_status(run, commands, output())
+    if problems:
+        raise typer.Exit(NEEDS_A_PERSON)
 
 
 def print_status(run: Run, commands: list[str], console: Console) -> None:

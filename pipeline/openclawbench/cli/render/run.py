@@ -173,8 +173,10 @@ def print_share(console: Console, report: RunReport, verb: str, data: Path) -> N
     console.print(f"\n{sentence if names else sentence + '.'}", soft_wrap=True, highlight=False)
 
 
-def exit_line(reasons: list[str], verb: str, is_released: bool) -> str:
+def exit_line(reasons: list[str], verb: str, is_released: bool, is_judged: bool = True) -> str:
     """What exit status 1 means, and where to look."""
     ending = "the release is written, without them" if is_released else f"{verb} is done, without them"
+    if not is_judged:
+        ending = f"{verb} is not done, and a release is as it was"
     where = "`openclawbench status` lists each with what to do."
     return f"exit status {NEEDS_A_PERSON}: {'; '.join(reasons)}; {ending}. {where}"

@@ -1,4 +1,5 @@
-"""The user's own folder of rule files (OPENCLAWBENCH_RULES): each replaces the shipped file of its name.
+"""The user's own folder of rule files (OPENCLAWBENCH_RULES, or `rules` in openclawbench.toml of the data folder): each
+replaces the shipped file of its name.
 
 A name that means nothing is an error. Otherwise the shipped rules would be in force, without notice.
 """
@@ -12,6 +13,7 @@ from pathlib import Path
 from openclawbench.errors import InvalidRules
 
 OVERRIDE = "OPENCLAWBENCH_RULES"
+OF_FOLDER = "_OPENCLAWBENCH_RULES"  # what the data folder names, for this process and those that it starts
 PACKAGE = Path(__file__).parents[2]
 ENDING = ".toml"
 DEEPEST = 3  # folders within an own folder: links may lead back
@@ -25,17 +27,19 @@ def own_files() -> dict[str, Path]:
     Raises InvalidRules if there is no such folder, if it holds no rule file, or the same one twice, or a file that is
     not named as a rule file.
     """
-    named = os.environ.get(OVERRIDE)
+    named_by, named = OVERRIDE, os.environ.get(OVERRIDE)
+    if not named:
+        named_by, named = "rules in openclawbench.toml", os.environ.get(OF_FOLDER)
     if not named:
         return {}
     folder = Path(named)
     files: dict[str, Path] = {}
-    for path in files_in(folder, f"{OVERRIDE}: "):
+    for path in files_in(folder, f"{named_by}: "):
         refuse_misspelt(path)
         if path.name in rule_file_names() and (other := files.setdefault(path.name, path)) != path:
             raise InvalidRules(f"{path}: {other} is a rule file of the same name. Remove one of them.")
     if not files:
-        raise InvalidRules(f"{OVERRIDE}: {named}: holds no rule file; {listed()}. Name their folder, or unset it.")
+        raise InvalidRules(f"{named_by}: {named}: holds no rule file; {listed()}. Name their folder, or unset it.")
     return dict(sorted(files.items()))
 
 

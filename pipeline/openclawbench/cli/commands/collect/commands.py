@@ -15,9 +15,10 @@ from openclawbench.cli.options import DATA, Data, Json, data_flag
 from openclawbench.collect.bfcl import find_bfcl
 from openclawbench.collect.isolation import can_isolate
 from openclawbench.collect.openclaw import TRIED, find_openclaw
-from openclawbench.collect.plan import Plan, read_plan
+from openclawbench.collect.plan import SCRIPTED, Plan, read_plan
 from openclawbench.errors import NEEDS_A_PERSON, CollectionStopped, UsageError
 from openclawbench.storage.data_folder import DataFolder
+from openclawbench.workspace.configuration.trust import PLAN_FILE, is_trusted
 
 if TYPE_CHECKING:
     from openclawbench.collect.collection import Collection
@@ -72,6 +73,7 @@ def run(
             "this machine cannot cut a process off from the network (it needs Linux with user namespaces), so the "
             "agents would have yours. Run it where that does no harm, and say --allow-network."
         )
+    refuse_untrusted_plan(data, collection_plan)
     warn_before_first_run(collection, collection_plan, allow_network)
     require_mcp()
     installed = find_openclaw(openclaw, node)
@@ -93,6 +95,17 @@ def run(
         raise CollectionStopped("\n".join(progress.stopped[name] for name in sorted(progress.stopped)))
     if progress.infra_errors:
         raise typer.Exit(NEEDS_A_PERSON)
+
+
+def refuse_untrusted_plan(data: Path, collection_plan: Plan) -> None:
+    """Raise UsageError for a plan that somebody else put into the folder: it says where keys go. One that
+    `collect plan` wrote here is trusted until it changes."""
+    asked = sorted({source.endpoint_host for source in collection_plan.source_models} - {SCRIPTED})
+    if asked and not is_trusted(data, PLAN_FILE):
+        raise UsageError(
+            f"{data / PLAN_FILE}: was not made here, and says where keys and sessions go: {', '.join(asked)}. Look at "
+            f"it; to allow it: openclawbench config trust {data}"
+        )
 
 
 def warn_before_first_run(collection: "Collection", collection_plan: Plan, has_network: bool) -> None:

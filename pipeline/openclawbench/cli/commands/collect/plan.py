@@ -26,6 +26,7 @@ from openclawbench.collect.plan import (
 from openclawbench.collect.scripting import ANSWERS
 from openclawbench.errors import NEEDS_A_PERSON, UnreadableInput, UsageError
 from openclawbench.storage.data_folder import DataFolder
+from openclawbench.workspace.configuration.trust import PLAN_FILE, trust
 
 MODES = {"functions": ("functions",), "own-tools": ("own_tools",), "both": ("functions", "own_tools")}
 EVERYTHING = ["single_turn", "multi_turn"]  # groups of BFCL: every category that can be collected
@@ -153,7 +154,9 @@ def store_plan(collection_plan: Plan, folder: Path, replaces: bool) -> Path:
                     "the new plan in its place (the next conversion takes the others out of raw/), another --data "
                     "keeps both."
                 )
-        return write_plan(folder, collection_plan)
+        path = write_plan(folder, collection_plan)
+    trust(folder.parent, PLAN_FILE)  # the user has named its endpoints
+    return path
 
 
 def key_of(planned: PlannedSession) -> tuple[str, str, str]:

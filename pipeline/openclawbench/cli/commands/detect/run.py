@@ -23,16 +23,17 @@ from openclawbench.cli.commands.detect.options import (
 )
 from openclawbench.cli.commands.detect.results import predictions_path, write_and_show
 from openclawbench.cli.commands.exam import check_date
-from openclawbench.cli.options import ASKING, DATA, JUDGE, NO_FLAGS, Data, Date, Flags, IsDryRun, Json, with_settings
+from openclawbench.cli.options import ASKING, DATA, NO_FLAGS, Data, Date, Flags, IsDryRun, Json, with_settings
 from openclawbench.cli.progress import ConsoleProgress
 from openclawbench.errors import UsageError
 from openclawbench.storage.data_folder import DataFolder
+from openclawbench.workspace.settings import ASKING as HOW_TO_ASK
 from openclawbench.workspace.settings import settings
 
 if TYPE_CHECKING:
     from openclawbench.detect.asking import RunPlan
 
-MODEL = {"model": JUDGE["model"]}
+MODEL = ("model",)
 
 
 @with_settings(MODEL, ASKING)
@@ -70,7 +71,8 @@ def run(
 
     check_date(date)
     folder = DataFolder(data)
-    chosen = settings(folder, **flags)
+    chosen = settings(folder, True, **flags)
+    chosen.refuse_untrusted(HOW_TO_ASK, data)
     if not chosen.model:
         raise UsageError("which model? Name it with --model.")
     labels = read_labels(release_of(release, data), LabelSelection(pool, cut, side))
