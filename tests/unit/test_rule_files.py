@@ -60,7 +60,9 @@ OPEN = {
     "tables.toml": [f"status.{meaning}" for meaning in ("passed", "failed", "infra", "silent")] + ["columns"],
     "shell.toml": ["wrapper.names", "command.names", "command.sub", "command.verbs"],
     "judge.toml": ["commands.wrappers", "fixes.span_malformed"],
-    "normalize.toml": ["user_kind.id", "envelope.id", "silent_token.id", "background.final_statuses"],
+    "normalize.toml": [
+        *("session_signs.fields", "user_kind.id", "envelope.id", "silent_token.id", "background.final_statuses"),
+    ],
 }
 PATTERN_KEYS = re.compile(
     r"(^|\.)(pattern|left_out_pattern|hint_pattern|regex|unless|match|target_match|argument|effect_when|remote_tools|name_prefix|name_of_server|name_numbered|look_names|content_names|exit_tail|exit_head|arguments\.sql"

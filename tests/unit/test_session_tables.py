@@ -21,7 +21,7 @@ from openclawbench.records.session import RunManifestRow, SourceFile
 from openclawbench.rules.intake.normalize import NormalizeRules
 from openclawbench.rules.intake.tables import TableRules
 from openclawbench.sources.tables import rows as table_rows
-from openclawbench.sources.tables.facts import outcome_of
+from openclawbench.sources.tables.facts import ScoreRanges, outcome_of
 from openclawbench.sources.tables.rows import find_json_table
 from openclawbench.storage.data_folder import DataFolder
 from openclawbench.tables.schema import empty
@@ -293,10 +293,24 @@ def test_subagents_in_a_row_are_sessions_of_their_own(tmp_path: Path) -> None:
         ({"metrics.reward": 0.0, "score": 1.0}, "scored", True, None),
         ({"style.score": 1.0, "tests.score": 0.0}, "not_scored", None, "missing_score"),
         ({"score": 87.0}, "unscorable", None, "score_off_scale"),
+        ({"score": 0.5}, "unscorable", None, "score_off_scale"),
+        ({"score": 87, "max_score": 100}, "scored", False, None),
+        ({"score": 5, "max_score": 5}, "scored", True, None),
+        ({"score": 1, "max_score": "5"}, "scored", False, None),
+        ({"score": 6, "max_score": 5}, "unscorable", None, "score_off_scale"),
+        ({"score": 3, "passed": False}, "scored", False, None),
+        ({"reward": "1.0"}, "scored", True, None),
+        ({"reward": "nan"}, "not_scored", None, "missing_score"),
         ({"score": float("nan")}, "not_scored", None, "missing_score"),
         ({"score": True}, "not_scored", None, "missing_score"),
         ({"passed": 1}, "scored", True, None),
-        ({"passed": "yes"}, "not_scored", None, "missing_score"),
+        ({"passed": "yes"}, "scored", True, None),
+        ({"resolved": "True"}, "scored", True, None),
+        ({"passed": "false"}, "scored", False, None),
+        ({"correct": "0"}, "scored", False, None),
+        ({"is_correct": "wrong"}, "scored", False, None),
+        ({"passed": "maybe"}, "not_scored", None, "missing_score"),
+        ({"correct": 0.85}, "not_scored", None, "missing_score"),
         ({"status": "Timed-out"}, "not_scored", None, None),
         ({"status": "timeout", "reward": 0.0}, "scored", False, None),
         ({"status": "cancelled", "reward": 0.0}, "infra_error", None, None),
@@ -308,10 +322,101 @@ def test_subagents_in_a_row_are_sessions_of_their_own(tmp_path: Path) -> None:
     ],
 )
 def test_what_the_columns_of_a_row_say(values: Row, status: str, success: bool | None, fault: str | None) -> None:
-    outcome, faults = outcome_of(values, RULES)
+    outcome, faults = outcome_of(values, RULES, ScoreRanges())
     assert outcome is not None
     assert (outcome["status"], outcome["success"]) == (status, success)
     assert [reason for reason, _ in faults] == ([fault] if fault else [])
+
+
+@pytest.mark.parametrize(
+    ("scores", "successes"),
+    [
+        ([1, 2, 5], [None, None, None]),  # stars: 1 is the worst
+        ([1, 5, 4, 1], [None] * 4),
+        ([0.0, 0.5, 1.0], [False, False, True]),
+        ([-1.0, 1.0], [False, True]),
+        ([0.0, 0.3, 0.6], [False, None, None]),  # the full score is not known
+        ([0, 100, 50], [None, None, None]),
+        ([1, 1], [True, True]),
+        (["1.0", "0.0"], [True, False]),
+    ],
+)
+def test_what_a_score_means_is_told_by_its_column(
+    tmp_path: Path, scores: list[Any], successes: list[bool | None]
+) -> None:
+    rows = [{"id": f"m{n}", "score": score, "messages": messages(n)} for n, score in enumerate(scores)]
+    jsonl(tmp_path / "raw/m/run.jsonl", rows)
+    parquet(tmp_path / "raw/p/run.parquet", [row | {"id": f"p{n}"} for n, row in enumerate(rows)])
+    _, _, outcomes = read(tmp_path)
+    for kind in ("m", "p"):
+        assert [outcomes[f"{kind}{n}"]["success"] for n in range(len(scores))] == successes
+    assert {outcome["status"] for outcome in outcomes.values() if outcome["success"] is None} <= {"unscorable"}
+
+
+def test_a_number_names_no_subset_and_a_numbered_file_no_benchmark(tmp_path: Path) -> None:
+    row = {"task_id": "t", "category": 3, "passed": True}
+    jsonl(tmp_path / "raw/m/failures/7.jsonl", [row | {"id": "a", "messages": messages(1)}])
+    jsonl(tmp_path / "raw/m/train-00001-of-00002.jsonl", [row | {"id": "b", "messages": messages(2)}])
+    _, result, outcomes = read(tmp_path)
+    assert {trajectory["subset"] for trajectory in result.trajectories} == {"failures", "train"}
+    assert {outcome["evaluator"]["name"] for outcome in outcomes.values()} == {"failures", "train"}
+
+
+@pytest.mark.parametrize(
+    ("row", "reason", "words"),
+    [
+        ({"chosen": messages(1), "rejected": messages(2), "score": 1.0}, "no_run", "a row of preferences"),
+        ({"prompt": messages(1)[:2], "completion": messages(1)[-1:], "score": 1.0}, "no_run", "a prompt and its"),
+        ({"prompt": "a", "completion": "b"}, "no_run", "a prompt and its completion"),
+        ({"messages": messages(1), "source": "x"}, "no_run", "messages in the column messages, and no column that"),
+        ({"question": "q", "answer": "a"}, "not_a_session", "of no known session format"),
+    ],
+)  # fmt: skip
+def test_rows_that_are_no_runs_are_refused_for_that(tmp_path: Path, row: Row, reason: str, words: str) -> None:
+    jsonl(tmp_path / "raw/m/run.jsonl", [row, row])
+    (tmp_path / "raw/m/rows.json").write_text(json.dumps([row, row], indent=1))
+    _, result, _ = read(tmp_path)
+    by_path = {file["path"].rpartition("/")[2]: file for file in result.files}
+    assert (by_path["run.jsonl"]["reason"], words in by_path["run.jsonl"]["message"]) == (reason, True)
+    assert reason != "no_run" or by_path["rows.json"]["reason"] == "no_run"
+    assert result.trajectories == []
+
+
+UNSUPPORTED: dict[str, tuple[Any, str]] = {
+    "x.traj.json": ({"info": {"exit_status": "Submitted"}, "messages": messages(1)}, "a trajectory of mini-swe-agent"),
+    "x.traj": ("instance: 1\nhistory: []\n", "a trajectory"),
+    "x.eval": ("PK\x03\x04", "a log of Inspect"),
+    "x.json": ({"simulations": [], "tasks": []}, "results of tau2-bench"),
+    "events.json": ([{"id": 1, "source": "agent", "action": "run", "args": {}}], "a trajectory of OpenHands"),
+    "claude.jsonl": ({"parentUuid": None, "sessionId": "s", "type": "user"}, "a session of Claude Code"),
+    "rollout.jsonl": ({"timestamp": "x", "type": "session_meta", "payload": {}}, "a session of Codex"),
+    "own.json": ({"run": 1, "turns": [{"speaker": "a", "text": "b"}]}, "messages or steps under 'turns'"),
+    "list.json": ([{"thought": "a", "action": "b"}], "a list of messages or events"),
+}
+
+
+@pytest.mark.parametrize("name", UNSUPPORTED)
+def test_a_session_of_a_format_that_is_not_read_is_named(tmp_path: Path, name: str) -> None:
+    content, looks = UNSUPPORTED[name]
+    path = tmp_path / "raw/m" / name
+    path.parent.mkdir(parents=True)
+    path.write_text(
+        content if isinstance(content, str) else json.dumps(content, indent=1 if "jsonl" not in name else None)
+    )
+    _, result, _ = read(tmp_path)
+    (file,) = result.files
+    assert (file["disposition"], file["reason"]) == ("quarantined", "unsupported_session")
+    assert f"looks like {looks}, a session of a format that is not read" in file["message"]
+
+
+def test_what_harbor_made_a_trajectory_of_and_what_is_no_session_stay_beside(tmp_path: Path) -> None:
+    folder = tmp_path / "raw/m/trial/agent"
+    folder.mkdir(parents=True)
+    (folder / "trajectory.json").write_text(json.dumps(document(1)))
+    (folder / "mini.trajectory.json").write_text(json.dumps({"info": {}, "messages": messages(1)}))
+    (tmp_path / "raw/m/notes.json").write_text(json.dumps({"steps": 3, "events": ["a"], "history": []}))
+    _, result, _ = read(tmp_path)
+    assert sorted(file["disposition"] for file in result.files) == ["sidecar", "sidecar", "trajectory"]
 
 
 def test_an_exception_that_is_not_the_agents_is_no_failure(tmp_path: Path) -> None:

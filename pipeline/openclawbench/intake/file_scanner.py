@@ -21,9 +21,17 @@ from openclawbench.sources.io.mmap_files import sha256_of
 from openclawbench.sources.openclaw.sqlite_store import BESIDE, LOGS, BrokenStore, StoreNote, read_store
 from openclawbench.sources.registry import PART_OF, source_named
 from openclawbench.sources.sidecars import table_row
-from openclawbench.sources.tables.facts import facts_of, identity_of, source_model_of
+from openclawbench.sources.sidecars.harbor import CONVERTED, has_trajectory
+from openclawbench.sources.tables.facts import (
+    ScoreRanges,
+    add_outcome,
+    facts_of,
+    identity_of,
+    source_model_of,
+    table_name,
+)
 from openclawbench.sources.tables.open_table import find_table
-from openclawbench.sources.tables.rows import SessionTable, TableRow
+from openclawbench.sources.tables.rows import NO_RUN, SessionTable, TableRow, explain_row
 from openclawbench.storage.object_store import ObjectStore
 from openclawbench.tables.bytes_column import LARGE_BYTES
 
@@ -146,7 +154,7 @@ class FileScanner:
         if members is not None:
             yield from (self.member_entry(name, member, content, source) for member in members)
             return
-        context = self.read_context(name, identified)
+        context = self.read_context(name, identified) if source else self.unclaimed(name, content, identified)
         yield self.entry(name, size, sha256=sha256_of(content), file_format=identified, context=context, stamp=stamp)
         yield from self.embedded_entries(name, content, identified, "", Member("", 1, 0, len(content)))
 
@@ -160,35 +168,49 @@ class FileScanner:
         )
 
     def table_entries(self, name: str, table: SessionTable) -> Iterator[RawEntry]:
-        """The sessions in the rows of a table; a row that holds none is an entry with the reason."""
+        """The sessions in the rows of a table; a row that holds none is an entry with the reason. What a score means is
+        known when all rows are read."""
         self.reader = TABLE
+        ranges = ScoreRanges()
+        entries: list[tuple[RawEntry, dict[str, Any], dict[str, Any]]] = []  # with context and values
         for row in table.rows(self.rules):
             where = {"member": row.member, "base_line": row.line, "base_offset": row.offset, "length": row.length}
             if row.reason is not None:
                 noted = {"reason": row.reason, "what": row.problem, "records": 1, table.row_word: row.number}
-                yield self.entry(name, len(row.content), context={"noted": noted}, place=where)
+                entries.append((self.entry(name, len(row.content), context={"noted": noted}, place=where), {}, {}))
                 continue
-            yield from self.row_entries(name, row, where, table.column)
+            ranges.note(row.values, self.rules)
+            entries += self.row_entries(name, row, where, table.column)
         self.source_model = None
+        for entry, context, values in entries:
+            if not context:
+                yield entry
+                continue
+            add_outcome(context[table_row.FACTS], values, self.rules, ranges)
+            yield msgspec.structs.replace(entry, context=context_text(context))
 
-    def row_entries(self, name: str, row: TableRow, where: dict[str, Any], column: str) -> Iterator[RawEntry]:
-        """The session of a row, and those of its sub-agents, where it is bytes of the file."""
+    def row_entries(
+        self, name: str, row: TableRow, where: dict[str, Any], column: str
+    ) -> Iterator[tuple[RawEntry, dict[str, Any], dict[str, Any]]]:
+        """The session of a row, with its context, to which the outcome is still to be added, and the row's values; and
+        those of its sub-agents, where it is bytes of the file."""
         assert row.file_format is not None
         facts = facts_of(row, self.rules)
         self.source_model = source_model_of(facts)
         identity = identity_of(facts, row.file_format.identity)
         session_id = facts.get("id") or row.file_format.session_id
         file_format = replace(row.file_format, identity=identity, session_id=session_id)
-        folder, _, file = name.rpartition("/")
-        place = {"table": file.split(".", 1)[0] or folder, "column": column, "path": f"{file}#{row.member}"}
+        file = name.rpartition("/")[2]
+        place = {"table": table_name(name), "column": column, "path": f"{file}#{row.member}"}
         context = {table_row.FACTS: facts, table_row.PLACE: place}
         sha256 = sha256_of(row.content)
-        yield self.entry(name, len(row.content), sha256=sha256, file_format=file_format, context=context, place=where)
+        entry = self.entry(name, len(row.content), sha256=sha256, file_format=file_format, context=context, place=where)
+        yield entry, context, row.values
         if row.length is not None:
             inside = Member("", 1, 0, row.length)
             for entry in self.embedded_entries(name, row.content, file_format, f"{row.member}.", inside):
                 lines, offset = row.line + entry.base_line - 1, row.offset + entry.base_offset
-                yield msgspec.structs.replace(entry, base_line=lines, base_offset=offset)
+                yield msgspec.structs.replace(entry, base_line=lines, base_offset=offset), {}, {}
 
     def embedded_entries(
         self, name: str, content: bytes, parent: FileFormat, prefix: str, place: Member
@@ -280,9 +302,16 @@ class FileScanner:
             adapter=adapter,
             session_id=session_id,
             identity=identity,
-            context=json.dumps(context, sort_keys=True, ensure_ascii=True) if context else None,
+            context=context_text(context) if context else None,
             error=error,
         )
+
+    def unclaimed(self, name: str, content: bytes, identified: FileFormat) -> dict[str, Any]:
+        """What is known of a file that no adapter claims: why the rows that it has are no runs, and whether Harbor made
+        the trajectory of it that lies beside it."""
+        no_run = explain_row(content, identified.first, self.rules)
+        converted = has_trajectory(name, self.names)
+        return ({NO_RUN: no_run} if no_run else {}) | ({CONVERTED: True} if converted else {})
 
     def read_context(self, name: str, file_format: FileFormat) -> dict[str, Any]:
         """The sidecars of a file, as its adapter reads them."""
@@ -321,3 +350,8 @@ def place_of(member: Member) -> dict[str, Any]:
 def store_of(log: str) -> str:
     """Name of the store that a log of this name is of."""
     return log.rpartition("-")[0]
+
+
+def context_text(context: dict[str, Any]) -> str:
+    """A context as the scan holds it."""
+    return json.dumps(context, sort_keys=True, ensure_ascii=True)

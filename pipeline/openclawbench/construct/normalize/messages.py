@@ -5,13 +5,16 @@ from typing import Any
 
 from openclawbench.base.session_names import unpacked
 from openclawbench.construct.normalize.session_file import SessionFile
-from openclawbench.sources.identification import WHOLE_JSON
+from openclawbench.rules.intake.normalize import NormalizeRules
+from openclawbench.sources.identification import WHOLE_JSON, first_record
 from openclawbench.sources.io.file_encodings import other_form
 from openclawbench.sources.io.json_values import TOO_DEEP, why_not_json
 from openclawbench.sources.io.jsonl import BOM, FATAL, Fault, is_too_deep, pieces
 from openclawbench.sources.openclaw.sqlite_store import FILE_NAME, STORE_HINT
 from openclawbench.sources.registry import FORMATS, explain_rejection
+from openclawbench.sources.sidecars.harbor import CONVERTED
 from openclawbench.sources.sidecars.run_artifact_paths import RUN_FILE
+from openclawbench.sources.tables.rows import NO_RUN
 
 LINE_HINT = "Repair or remove the line; a step may be lost with it."
 ROW_HINT = "Repair or remove the line; the other lines are read."
@@ -35,7 +38,7 @@ TABLE_HINTS = {
     "noncommercial_license": "It is not mixed in with other data. If all your use is non-commercial, run with "
     "--noncommercial accept; else take it out of the raw folder.",
 }
-ARCHIVE = "archive"  # reason code
+ARCHIVE, UNSUPPORTED = "archive", "unsupported_session"  # reason codes
 ARCHIVES = re.compile(r"\.(zip|7z|rar|t(ar\.)?(gz|zst|xz|bz2|lz4)|tar)$", re.IGNORECASE)  # own choice
 NOT_JSON = "Is this a session file? Take it out of the raw folder, or repair the line."
 NAMES = (source.format_name for source in FORMATS)
@@ -128,6 +131,23 @@ def no_session(file: SessionFile, content: bytes, first: Any, stored: bool) -> t
         return "not_a_session", line, f"{where}: {rejection}. {inside or COMPLETE}"
     what = "a record" if inside else "the first record is"
     return "not_a_session", line, f"{where}: {what} of no known session format. {inside or CONVERT}"
+
+
+def name_unread(
+    file: SessionFile, content: bytes, first: Any, context: dict[str, Any], rules: NormalizeRules
+) -> tuple[str, int | None, str] | None:
+    """Reason, line and sentence for a file that holds what no adapter reads and that is more than something beside
+    sessions: rows that are no runs, or a session of a format that is not supported, by what it looks like; None for
+    any other file. What Harbor made the trajectory of that lies beside it is known."""
+    if first is None and content.removeprefix(BOM).lstrip().startswith(b"["):
+        first, _ = first_record(content, may_be_list=True)
+    looks = rules.unsupported(first, file.path)
+    if looks is None and (what := context.get(NO_RUN)) is not None:
+        return NO_RUN, 1, f"{file.path}: {what}. Take the file out of the raw folder, or write sessions into it."
+    looks = looks or rules.seems_session(first)
+    if looks is None or context.get(CONVERTED):
+        return None
+    return UNSUPPORTED, None, f"{file.path}: looks like {looks}, a session of a format that is not read. {CONVERT}"
 
 
 def diagnose_damaged_document(path: str, content: bytes, first: Any, size: int) -> tuple[str, int | None, str] | None:

@@ -175,6 +175,8 @@ def read_content(
     unknown = sidecar is None and source is None and not stored
     if unknown and (why := messages.diagnose_damaged_document(file.path, looked_at, first, size)):
         return refuse(file, *why, content)
+    if unknown and not gave and (why := messages.name_unread(file, looked_at, first, context, rules)):
+        return refuse(file, *why, content)
     if sidecar or (source is None and not named_session):
         return note_sidecar(file, sidecar, gave, content)
     if file.source_model == "":

@@ -1,11 +1,11 @@
 """Loader of normalize.toml."""
 
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from openclawbench.records.vocabulary import ToolStatus
 from openclawbench.rules.intake.user_turns import CollectedRules, EnvelopeRule, UserKindRule, UserTurns
@@ -22,6 +22,31 @@ class SidecarRule(Record):
 
     id: str
     keys: dict[str, str]
+
+
+class UnsupportedRule(Record):
+    """A session of a format that no adapter reads: by keys of its first record, with their values where given, or by
+    the end of its name. `in_list`: it is a list of such records."""
+
+    id: str
+    name: str
+    keys: dict[str, str] = Field(default={})
+    ends: str | None = None
+    in_list: bool = False
+
+    @model_validator(mode="after")
+    def says_one(self) -> Self:
+        """ValueError for a rule that would hold for every file, or that says two things."""
+        if bool(self.keys) == (self.ends is not None):
+            raise ValueError("has either `keys` or `ends`")
+        return self
+
+
+class SessionSigns(Record):
+    """How a session of a format that no rule knows is told: a list of objects with one of these fields."""
+
+    lists: list[str]
+    fields: list[str]
 
 
 class NamedSidecarRule(Record):
@@ -181,6 +206,8 @@ class NormalizeRules(Rules):
     abort_words: PythonPattern
     sidecars: list[SidecarRule] = Field(alias="sidecar")
     named_sidecars: list[NamedSidecarRule] = Field(alias="named_sidecar")
+    unsupported_rules: list[UnsupportedRule] = Field(alias="unsupported")
+    session_signs: SessionSigns
     store_companions: list[StoreCompanionRule] = Field(alias="store_companion")
     store_tables: list[TablesRule]
     injected: list[InjectedRule]
@@ -246,7 +273,7 @@ class NormalizeRules(Rules):
         if not isinstance(first, dict) or self.sidecar_signs.isdisjoint(first):
             return None
         for rule in self.sidecars:
-            if all(key in first and value in ("", first[key]) for key, value in rule.keys.items()):
+            if has_keys(first, rule.keys):
                 return rule.id
         return None
 
@@ -281,6 +308,32 @@ class NormalizeRules(Rules):
                 return rule.id
         return None
 
+    def unsupported(self, first: Any, path: str) -> str | None:
+        """Which session of a format that is not read a file is, by a rule; else None. `first`: its first record, or all
+        of it where that is a list."""
+        is_list = isinstance(first, list)
+        record = first[0] if isinstance(first, list) and first else first
+        for rule in self.unsupported_rules:
+            if rule.ends is not None and path.endswith(rule.ends):
+                return rule.name
+            if rule.keys and rule.in_list == is_list and has_keys(record, rule.keys):
+                return rule.name
+        return None
+
+    def seems_session(self, first: Any) -> str | None:
+        """What of a file that no rule knows looks like a session; else None. `first`: as in unsupported()."""
+        if isinstance(first, list):
+            return "a list of messages or events" if self.is_session_part(first) else None
+        fields = first.items() if isinstance(first, dict) else ()
+        lists = (key for key, value in fields if key in self.session_signs.lists and self.is_session_part(value))
+        held = next(lists, None)
+        return None if held is None else f"messages or steps under {held!r}"
+
+    def is_session_part(self, value: Any) -> bool:
+        """True for a list of messages or steps."""
+        record = value[0] if isinstance(value, list) and value else None
+        return isinstance(record, dict) and not record.keys().isdisjoint(self.session_signs.fields)
+
     @cached_property
     def injected_models(self) -> dict[str, InjectedRule]:
         return {rule.model: rule for rule in reversed(self.injected)}
@@ -313,3 +366,8 @@ class NormalizeRules(Rules):
     @cached_property
     def synthetic_prefixes(self) -> tuple[str, ...]:
         return tuple(self.synthetic_result_prefixes)
+
+
+def has_keys(record: Any, keys: Mapping[str, str]) -> bool:
+    """True for an object that has all of these keys, with their values where given."""
+    return isinstance(record, dict) and all(key in record and value in ("", record[key]) for key, value in keys.items())

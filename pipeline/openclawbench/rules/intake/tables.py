@@ -1,6 +1,7 @@
 """Loader of tables.toml: what the columns of a row that holds a session say of it."""
 
 import re
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Any, ClassVar, Self
 
@@ -27,17 +28,31 @@ class ColumnRules(Record):
     benchmark: list[str]
     verdict: list[str]
     score: list[str]
+    max_score: list[str]
     status: list[str]
     error: list[str]
     license: list[str]
 
 
 class ScoreRules(Record):
-    """The scale of scores, and the least that passes."""
+    """The scale of scores that name none: the least, and what passes."""
 
     lowest: float = Field(le=0)
-    highest: MoreThanNothing
-    pass_from: MoreThanNothing
+    full: MoreThanNothing
+
+
+class TruthWords(Record):
+    """Texts that are a truth."""
+
+    yes: list[str]
+    no: list[str]
+
+
+class NoRunRule(Record):
+    """Rows that hold messages and are no run of an agent: they have all of these columns."""
+
+    columns: list[str]
+    what: str
 
 
 class StatusWords(Record):
@@ -71,6 +86,8 @@ class TableRules(Rules):
     top: list[str]
     columns: ColumnRules
     score: ScoreRules
+    truth: TruthWords
+    no_runs: list[NoRunRule] = Field(alias="no_run")
     status: StatusWords
     license: LicenseRules
 
@@ -93,6 +110,17 @@ class TableRules(Rules):
     def meaning(self, status: str) -> str | None:
         """What a status says; None for a word that no list has."""
         return self.meaning_of_word.get(BETWEEN_WORDS.sub("_", status.strip().lower()))
+
+    def truth_of(self, word: str) -> bool | None:
+        """The truth that a text is; None for any other text."""
+        key = BETWEEN_WORDS.sub("_", word.strip().lower())
+        if key in self.truth.yes or self.meaning_of_word.get(key) == "passed":
+            return True
+        return False if key in self.truth.no or self.meaning_of_word.get(key) == "failed" else None
+
+    def why_no_run(self, row: Mapping[str, Any]) -> str | None:
+        """What a row is that is no run of an agent; None for any other row."""
+        return next((rule.what for rule in self.no_runs if all(row.get(name) for name in rule.columns)), None)
 
     def value(self, meaning: str, values: dict[str, Any]) -> Any:
         """The value of the column that says this (`task`, `score` …), null if no column does."""

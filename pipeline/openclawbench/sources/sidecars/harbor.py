@@ -22,6 +22,7 @@ RESULT = "result.json"
 CONFIG, AGENT = "config.json", "agent"  # of a trial: its configuration, and the folder of what its agent wrote
 TRIAL = "harbor"  # key of the sidecar, and key of a context
 TRIAL_CONFIG = "harbor_config"  # key of the sidecar
+CONVERTED = "converted"  # key of the context of a file that the trajectory beside it was made of
 STEPS = "steps"
 NATIVE = "native"  # key of the sidecar of an ATIF document that may be of the same run
 WORDS = "task and outcome of the trial"
@@ -179,3 +180,9 @@ def outcome(trial: dict[str, Any], rules: NormalizeRules) -> dict[str, Any]:
     }
     del fields["source_model"], fields["native_session_basename"]
     return fields
+
+
+def has_trajectory(path: str, paths: frozenset[str]) -> bool:
+    """True for a file of an agent in a trial whose ATIF trajectory Harbor wrote beside it: that says the same."""
+    before, _, inside = path.rpartition(f"/{AGENT}/")
+    return bool(before and inside) and f"{before}/{AGENT}/{ATIF_NAME}" in paths

@@ -20,6 +20,7 @@ from openclawbench.sources.io.jsonl import BOM, pieces, readable
 
 LOOKED_AT = 20  # rows from which a file's column of sessions is told; broken ones among them do not count
 MOST_BYTES = WHOLE_JSON  # of a row
+NO_RUN = "no_run"  # key of the context of a file whose rows are no runs, and reason code
 NUMBERED = re.compile(r"(row|line)([0-9]+)")  # beginning of a member's name
 Row = dict[str, Any]
 
@@ -164,11 +165,30 @@ def elements(content: bytes) -> Iterator[tuple[int, int, int, bytes]]:
 def session_column(rows: list[Row], rules: TableRules) -> str | None:
     """The first column of these rows that holds a session; None if no column does."""
     for row in rows:
+        if rules.why_no_run(row) is not None:
+            continue
         in_row = rules.says_how_it_ended(wanted_values(row, "", rules))
         for name, value in row.items():
             if isinstance(name, str) and is_session(value, in_row):
                 return name
     return None
+
+
+def explain_row(content: bytes, first: Any, rules: TableRules) -> str | None:
+    """Why a file that is a table of something is none of sessions, as the end of a sentence; None if it is no table.
+    `first`: its first record, None if that is not a JSON object."""
+    if first is None and begins_with(content, b"[") and len(content) <= WHOLE_JSON:
+        rows = decode(content)
+        first = rows[0] if isinstance(rows, list) and rows else None
+    if not isinstance(first, dict):
+        return None
+    if (what := rules.why_no_run(first)) is not None:
+        return what
+    held = next((name for name, value in first.items() if isinstance(name, str) and is_session(value, True)), None)
+    if held is None:
+        return None
+    names = ", ".join(rules.columns.verdict[:2] + rules.columns.score[:2] + rules.columns.status[:1])
+    return f"messages in the column {held}, and no column that says how the run ended ({names}, …: tables.toml)"
 
 
 def is_session(value: Any, in_row: bool) -> bool:
@@ -237,6 +257,8 @@ def wanted_values(row: Mapping[Any, Any], column: str, rules: TableRules) -> Row
                 collect(value, f"{prefix}{name}.", depth + 1)
             elif name in rules.wanted and is_plain(value, rules.longest_name):
                 values[f"{prefix}{name}"] = value
+            elif name in rules.wanted and isinstance(value, list) and not any(isinstance(item, dict) for item in value):
+                values[f"{prefix}{name}"] = None  # a list of values is none that is read
 
     collect(row, "", 1)
     return values
