@@ -33,7 +33,7 @@ PYTHONDONTWRITEBYTECODE =
 export PYTHONPYCACHEPREFIX PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow test-all test-collect test-llm test-scout test-train test-wheel test-browser browser view lint docs bench bench-peers clean normalize enrich fuse slice onset packet \
+.PHONY: help setup demo test test-slow test-all test-collect test-llm test-scout test-exports test-train test-wheel test-browser browser view lint docs bench bench-peers clean normalize enrich fuse slice onset packet \
         annotate stage-a stage-b1 stage-b2 stage-c merge release audit run status schemas certificate lock
 
 help: ## list the targets
@@ -72,6 +72,11 @@ test-llm: $(READY) ## a small language model on this machine as judge; fetches i
 test-scout: $(READY) ## open an export in Inspect Scout with Chromium (Debian: chromium); installs Scout beside the environment
 	@test -x $(VENV)/scout/bin/scout || { "$(PYTHON)" -m venv $(VENV)/scout && $(VENV)/scout/bin/python -m pip -qq --disable-pip-version-check install inspect-scout==0.6.1 playwright==1.65.2; }
 	@OPENCLAWBENCH_TEST_SCOUT=$(abspath $(VENV))/scout/bin/python OPENCLAWBENCH_BIN=$(abspath $(VENV))/bin $(VENV)/bin/python -m pytest -rs tests/scout $(ARGS)
+
+test-exports: $(READY) ## read exports with Harbor's models and with Pi; downloads both beside the environment (needs node and npm)
+	@ls $(VENV)/exports/harbor-*.whl > /dev/null 2>&1 || $(VENV)/bin/python -m pip -qq --disable-pip-version-check download --no-deps --ignore-requires-python --only-binary :all: --dest $(VENV)/exports harbor==0.26.0
+	@test -d $(VENV)/exports/node_modules || npm install --silent --no-fund --no-audit --ignore-scripts --prefix $(VENV)/exports @mariozechner/pi-coding-agent@0.73.1
+	@OPENCLAWBENCH_TEST_HARBOR=$(abspath $(VENV))/exports OPENCLAWBENCH_TEST_PI=$(abspath $(VENV))/exports $(VENV)/bin/python -m pytest -n 0 -rs tests/exports $(ARGS)
 
 # The extra `train` (1.5 GB and more), pinned in pyproject.toml, in an environment of its own.
 test-train: $(READY) ## train a toy detector for real; installs torch, transformers, peft and trl beside the environment first

@@ -8,6 +8,7 @@ from typing import Any
 from openclawbench.construct.normalize.normalize import normalize, read_file
 from openclawbench.construct.normalize.session_file import SessionFile
 from openclawbench.intake.intake import Intake, take_in
+from openclawbench.records.oracle import SourceOutcome
 from openclawbench.records.session import FileOutcome, RunManifestRow, SourceFile, Step, Trajectory, UserTurn
 from openclawbench.rules.intake.normalize import NormalizeRules
 from openclawbench.sources.identification import identify
@@ -31,6 +32,7 @@ class Normalized:
     trajectories: list[Row] = field(default_factory=list)
     steps: list[Row] = field(default_factory=list)
     turns: list[Row] = field(default_factory=list)
+    outcomes: list[Row] = field(default_factory=list)
 
     def add(self, outputs: tuple[Any, ...]) -> None:
         """Tables of one call."""
@@ -39,6 +41,7 @@ class Normalized:
             Trajectory: self.trajectories,
             Step: self.steps,
             UserTurn: self.turns,
+            SourceOutcome: self.outcomes,
         }
         for record, frame in zip(normalize.writes, outputs, strict=True):
             known.get(record, []).extend(frame.collect().to_dicts())

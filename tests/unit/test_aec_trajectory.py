@@ -448,7 +448,9 @@ V1 = {
     "experiment_id": "exp",
     "timestamp": "2026-01-02T04:00:00Z",
     "task": {"task_id": "drop", "task_revision": "abc"},
-    "agent": {"adapter": "tool_loop", "model": "some-model"},
+    "agent": {"adapter": "tool_loop", "model": "some-model", "adapter_revision": "1.4"},
+    "environment": {"tool_versions": {"python": "3.12"}},
+    "inputs": {"instruction": "drop", "input_files": []},
     "outputs": {"trajectory_path": "trajectory.jsonl"},
     "evaluation": {"reward": 0.5, "validity": {"output_parseable": True, "errors": ["late"]}},
     "timing": {"total_seconds": 12.5},
@@ -537,6 +539,36 @@ def test_a_record_names_the_task_whatever_came_of_it() -> None:
     named = parse_lines(context=beside({"m/trial-1/x.json": V1 | {"dataset_id": "d"}})).task
     assert named == {"subset": "d", "task_id": "drop", "attempt": None}
     assert parse_lines().task == {}
+
+
+@pytest.mark.parametrize(
+    ("group", "value", "missing"),
+    [
+        ("agent", {"adapter": "tool_loop"}, "agent.adapter_revision"),
+        ("environment", {"runtime_image": "x", "tool_versions": None}, "environment.tool_versions"),
+        ("inputs", None, "inputs.input_files"),
+    ],
+)
+def test_a_complete_record_without_its_provenance_is_partial(group: str, value: Any, missing: str) -> None:
+    """The format: complete records must include the three, and partial ones back no leaderboard."""
+    session = parse_lines(context=beside({"m/trial-1/x.json": V1 | {group: value}}))
+    assert session.completeness == "partial"
+    (fault,) = [fault for fault in session.warnings if fault.reason == "provenance_missing"]
+    assert missing in fault.message
+    complete = parse_lines(context=beside({"m/trial-1/x.json": V1}))
+    assert (complete.completeness, complete.harness) == ("complete", {"name": "tool_loop", "version": "1.4"})
+
+
+def test_what_lines_say_beside_their_fields_is_kept() -> None:
+    session = parse_lines(
+        {"step": 1, "role": "assistant", "content": "I look.", "metadata": {"temperature": 0.5}},
+        {"step": 1, "role": "tool_call", "tool_name": "ls", "metadata": {"sandbox": "a"}},
+        {"step": 1, "role": "tool_result", "tool_name": "ls", "stdout": "x", "metadata": {"cpu_ms": 3}},
+        {"step": 2, "role": "assistant", "content": "Done.", "metadata": {}},
+    )
+    metadata = [step["metadata"] and json.loads(step["metadata"]) for step in session.steps]
+    expected = {"assistant": {"temperature": 0.5}, "tool_call": {"sandbox": "a"}, "tool_result": {"cpu_ms": 3}}
+    assert metadata == [expected, None]
 
 
 def test_a_partial_record_is_marked() -> None:

@@ -159,12 +159,6 @@ def test_pairing(ids: list[str], results: list[Any], expected: list[tuple[Any, b
     assert [step["orphan"] for step in session.steps] == [index >= len(ids) for index in range(len(session.steps))]
 
 
-def test_an_observation_of_an_action_that_is_no_call() -> None:
-    session = parse_steps(agent("run: ls", observation=seen((None, "files"))))
-    shapes = shape(session, "action_kind", "action_text", "reflection_text", "orphan")
-    assert shapes == [("reply", "run: ls", None, False), ("tool_call", None, "files", True)]
-
-
 def test_results_in_steps_of_their_own_are_no_replies() -> None:
     """The shape of Harbor's OpenClaw converter: a result's text is also the message of an agent step."""
 
@@ -411,3 +405,27 @@ def test_how_a_call_ended_is_read_from_the_step_around_its_only_result() -> None
         (None, None),
         (None, '{"exitCode": 4}'),
     ]
+
+
+def test_an_action_in_the_text_has_its_observation() -> None:
+    """terminus-2 with raw content, OpenHands: there is no tool call, and what came back names none."""
+    raw = '{"commands": [{"keystrokes": "ls\\n"}]}'
+    steps = [agent(raw, reasoning_content="look", observation=seen({"content": "a.txt"})), agent("There is one file.")]
+    session = parse_steps(*steps)
+    action, reply = session.steps
+    assert (action["action_kind"], action["tool_name_raw"], action["arguments"]) == ("tool_call", None, None)
+    assert (action["action_text"], action["reflection_text"], action["thinking"]) == (raw, "a.txt", "look")
+    assert (action["orphan"], action["has_result"], reply["action_kind"]) == (False, True, "reply")
+    assert session.record_counts["step_call"] == 1
+
+
+def test_what_comes_back_in_a_step_of_its_own_belongs_to_the_action_before_it() -> None:
+    """OpenHands writes an action and its observation as two events."""
+    session = parse_steps(agent("Running command: ls"), agent("", observation=seen({"content": "a.txt"})))
+    (action,) = session.steps
+    assert (action["action_text"], action["reflection_text"]) == ("Running command: ls", "a.txt")
+
+
+def test_a_result_that_names_a_call_is_no_action_in_the_text() -> None:
+    session = parse_steps(agent("Done."), agent("", observation=seen({"source_call_id": "lost", "content": "x"})))
+    assert [(step["action_kind"], step["orphan"]) for step in session.steps] == [("reply", False), ("tool_call", True)]

@@ -111,3 +111,43 @@ def test_what_lies_too_deep_needs_a_person(tmp_path: Path) -> None:
     assert len(normalized.trajectories) == 17
     (reported,) = [row for row in normalized.files if row["disposition"] == "quarantined"]
     assert "16 levels inside others" in reported["message"]
+
+
+def step_of(number: int, message: str, source: str = "agent", **extra: Any) -> dict[str, Any]:
+    return {"step_id": number, "source": source, "message": message, "extra": extra}
+
+
+def test_steps_of_sub_agents_among_the_agents_are_theirs(tmp_path: Path) -> None:
+    """Claude Code's sidechains: Harbor writes them into one list, by time."""
+    steps = [
+        step_of(1, "I'm ready to help.", is_sidechain=True),
+        step_of(2, "Count the files.", "user", is_sidechain=False),
+        step_of(3, "List the folder.", "user", is_sidechain=True, agent_id="a1"),
+        step_of(4, "I ask another.", is_sidechain=False),
+        step_of(5, "Three.", is_sidechain=True, agent_id="a1"),
+        step_of(6, "There are three.", is_sidechain="no"),
+    ]
+    steps[4]["metrics"] = {"prompt_tokens": 70}
+    steps[5]["metrics"] = {"prompt_tokens": 5}
+    total = {"total_prompt_tokens": 75}
+    normalized = read(tmp_path, {"a.json": document("top") | {"steps": steps, "final_metrics": total}}, None)
+    spoken = {}
+    for row in normalized.trajectories:
+        turns = [turn["text"] for turn in normalized.turns if turn["trajectory_id"] == row["trajectory_id"]]
+        replies = [step["action_text"] for step in normalized.steps_of(row)]
+        spoken[row["source_member"]] = (turns, replies, row["run"]["input_tokens"])
+    assert spoken == {
+        None: (["Count the files."], ["I ask another.", "There are three."], 5),
+        "sidechain1": ([], ["I'm ready to help."], None),
+        "sidechain2": (["List the folder."], ["Three."], 70),
+    }
+    (top,) = [row for row in normalized.trajectories if row["source_member"] is None]
+    assert {row["parent_trajectory_id"] for row in normalized.trajectories} == {None, top["trajectory_id"]}
+    (outcome,) = [row for row in normalized.files if row["member"] is None]
+    assert {"name": "subagent_step", "count": 3} in outcome["record_counts"]
+
+
+def test_a_document_of_a_sub_agent_alone_is_a_trajectory(tmp_path: Path) -> None:
+    steps = [step_of(1, "Go.", "user", is_sidechain=True), step_of(2, "Done.", is_sidechain=True)]
+    (row,) = read(tmp_path, {"a.json": document("top") | {"steps": steps}}, None).trajectories
+    assert (row["num_steps"], row["parent_trajectory_id"]) == (1, None)

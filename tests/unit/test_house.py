@@ -400,7 +400,7 @@ def test_help_is_the_default_and_lists_every_target() -> None:
             "schemas",
             "lock",
         }
-        | {"test-wheel", "test-scout", "test-train", "docs", "certificate", "browser", "test-browser"}
+        | {"test-wheel", "test-scout", "test-exports", "test-train", "docs", "certificate", "browser", "test-browser"}
         == targets
     )
     shown = set(re.findall(r"^  make (\S+)", make().stdout, re.MULTILINE))

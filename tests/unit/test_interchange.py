@@ -13,6 +13,7 @@ from jsonschema import Draft202012Validator
 from normalizing import RULES, SAMPLES, read
 
 from openclawbench.inspect.export.sessions import file_name
+from openclawbench.records.session import Harness
 from openclawbench.release.interchange.atif import as_atif
 from openclawbench.release.interchange.atif_check import fault
 from openclawbench.release.interchange.pi import LABEL, as_pi
@@ -26,6 +27,7 @@ CASES = SAMPLES.parent / "golden" / "cases"
 SESSIONS = [*sorted(SAMPLES.glob("2026.*/*.jsonl")), *sorted(CASES.glob("*/raw/**/*.jsonl"))]
 SYNTHETIC = RULES.synthetic_prefixes[0]
 KEPT = ["step_id", "user_turn", "action_kind", "thinking", "narration", "action_text", "reflection_text", "arguments"]
+KEPT += ["timestamp", "model", "usage"]
 KEPT += ["result_is_error", "result_synthetic", "has_result", "partial", "silent_token", "orphan"]
 PI_KEPT = [*KEPT, "tool_name_raw", "narration_position", "resolved_by_step", "resolved_by_user_turn", "resolved_status"]
 LABELLED = {"quality_tier": "review_or_unresolved", "is_anomalous": None, "task_id": None, "subset": None}
@@ -46,6 +48,7 @@ def labelled(path: Path) -> Labelled | None:
         "source_format": session.source_format,
         "session_version": session.session_version,
         "models": session.models,
+        "harness": dict.fromkeys(Harness.model_fields) | session.harness,
         "run": session.run | {"total_tokens": None},  # a table takes no number of twenty digits
     }
     steps = [{"step_id": step["step_id"], "tool_name_raw": step["tool_name_raw"]} | DESCRIBED for step in session.steps]
@@ -67,11 +70,19 @@ IDS = [f"{entry.trajectory['trajectory_id']}-{number}" for number, entry in enum
 def kept(steps: list[Row], names: list[str]) -> list[Row]:
     """The columns that are kept. What follows the last step may be no step, so it is in no export."""
     followed = {"followed": [step["followed"] for step in steps[:-1]]}
-    return [*({name: step[name] for name in names} for step in steps), followed]
+    return [*({name: plain(step[name]) for name in names} for step in steps), followed]
+
+
+def plain(value: Any) -> Any:
+    """A value as forms compare it: what a message does not say that it used is 0 in some, and a line end of Unicode is
+    written as its escape."""
+    if isinstance(value, dict):
+        return {name: number or 0 for name, number in value.items()}
+    return value.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029") if isinstance(value, str) else value
 
 
 def without_place(turns: list[Row]) -> list[Row]:
-    return [{name: turn[name] for name in ("raw_text", "text", "kinds", "before_step")} for turn in turns]
+    return [{name: turn[name] for name in ("raw_text", "text", "kinds", "before_step", "timestamp")} for turn in turns]
 
 
 def details(steps: list[Row]) -> list[Row]:
@@ -182,12 +193,12 @@ def test_scout_rows_are_transcripts() -> None:
         assert row["message_count"] == len(document)
         calls = [call["id"] for entry in document for call in entry.get("tool_calls", [])]
         wanted = [step for step in session.steps if step["action_kind"] == "tool_call" and not step["orphan"]]
-        assert calls == [f"call-{step['step_id']}" for step in wanted]
+        assert calls == [session.call_ids[step["step_id"]] for step in wanted]
         assert [entry["content"] for entry in document if entry["role"] == "user"] == [
             t["raw_text"] for t in session.user_turns
         ]
         results = [entry["tool_call_id"] for entry in document if entry["role"] == "tool"]
-        assert results == [f"call-{step['step_id']}" for step in session.steps if step["has_result"]]
+        assert results == [session.call_ids[step["step_id"]] for step in session.steps if step["has_result"]]
 
 
 def test_scout_rows_meet_the_schema_of_the_tool() -> None:

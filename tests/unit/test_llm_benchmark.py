@@ -32,7 +32,7 @@ def row(**more: Any) -> dict[str, Any]:
         "started_at_ms": 1770000000000,
         "ended_at_ms": 1770000001500,
         "e2e_ms": 1499,
-        "ttft_ms": None,
+        "ttft_ms": 210,
         "success": True,
         "failure_type": None,
         "objective_pass": True,
@@ -79,6 +79,8 @@ def test_a_completion_is_one_reply() -> None:
     assert json.loads(content[raw["offset"] : raw["offset"] + raw["length"]]) == row()
     assert session.record_counts == {"step_reply": 1}
     assert session.models == ["ollama_openai/small/llama:3b"]
+    assert session.benchmark is not None
+    assert session.benchmark["ttft_ms"] == row()["ttft_ms"]
     assert session.session_id == "ollama_openai__small/llama:3b__none__P3__20260213_235930"
     known = {"end": "completed", "input_tokens": 30, "output_tokens": 12, "total_tokens": 42, "wall_time_s": 1.499}
     assert session.run | known == session.run

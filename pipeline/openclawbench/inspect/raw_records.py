@@ -23,12 +23,28 @@ def raw_records(run: Run, key: Key, step_id: int | None) -> list[tuple[dict[str,
         steps = [step for step in steps if step["step_id"] == step_id]
         if not steps:
             raise NotFound(f"{key.trajectory_id}: has no step {step_id}; it has {trajectory['num_steps']}.")
-    entry, content = source_bytes(run, trajectory)
-    return [
-        ({"step_id": step["step_id"], **raw, **place_of(entry, trajectory, raw)}, record_in(content, raw))
-        for step in steps
-        for raw in step["raw"]
-    ]
+    sources = {None: (trajectory, *source_bytes(run, trajectory))}
+    records = []
+    for step in steps:
+        for raw in step["raw"]:
+            if raw["file"] not in sources:
+                other = whole_file(run, raw["file"])
+                sources[raw["file"]] = (other, *source_bytes(run, other))
+            source, entry, content = sources[raw["file"]]
+            pointer = {name: value for name, value in raw.items() if name != "file"}
+            records.append(
+                ({"step_id": step["step_id"], **pointer, **place_of(entry, source, raw)}, record_in(content, raw))
+            )
+    return records
+
+
+def whole_file(run: Run, path: str) -> dict[str, Any]:
+    """The `source_*` columns of a file that continues a session. Raises UnreadableInput if it is not there."""
+    entry = next((entry for entry in run.intake.entries_at(path) if entry.member is None), None)
+    if entry is None:
+        raise UnreadableInput(f"{path}: is not there any more. Run `openclawbench run` again.")
+    place = {"source_file": path, "source_member": None, "source_base_line": 1, "source_base_offset": 0}
+    return place | {"source_sha256": entry.sha256}
 
 
 def removed_records(run: Run, key: Key) -> list[tuple[dict[str, Any], bytes]]:

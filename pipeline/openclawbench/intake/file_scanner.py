@@ -14,7 +14,7 @@ from openclawbench.intake.raw_object_store import Fetched, Raw, content_of, loca
 from openclawbench.intake.sidecars import SidecarReader
 from openclawbench.rules.intake.tables import TableRules
 from openclawbench.sources.adapter_calls import AdapterFailure, call_hook
-from openclawbench.sources.base import IDENTITY, PARENT, Member, Source
+from openclawbench.sources.base import IDENTITY, PARENT, SHARE, TEXT, Member, Source
 from openclawbench.sources.identification import FileFormat, identify
 from openclawbench.sources.io.file_encodings import decompressed
 from openclawbench.sources.io.mmap_files import sha256_of
@@ -223,6 +223,9 @@ class FileScanner:
             line, offset = place.line + inside.line - 1, place.offset + inside.offset
             member = Member(f"{prefix}{inside.name}", line, offset, inside.length)
             data = content[offset : offset + inside.length]
+            if inside.share is not None:
+                yield self.share_entry(name, member, data, parent, inside.share)
+                continue
             identified, sha256, where = identify(data), sha256_of(data), place_of(member)
             too_deep = member.name.count(".") >= DEEPEST
             if too_deep or identified.source is not parent.source:
@@ -233,6 +236,14 @@ class FileScanner:
             context = {PARENT: parent.identity} | context
             yield self.entry(name, member.length, sha256=sha256, file_format=identified, context=context, place=where)
             yield from self.embedded_entries(name, content, identified, f"{member.name}.", member)
+
+    def share_entry(self, name: str, member: Member, data: bytes, parent: FileFormat, share: str) -> RawEntry:
+        """The session whose records stand among those of the session around it. `data`: of both."""
+        identity = json.dumps([parent.identity, share], ensure_ascii=True)
+        file_format = replace(parent, identity=identity, session_id=share or None)
+        context, where = {PARENT: parent.identity, SHARE: share}, place_of(member)
+        sha256 = sha256_of(data)
+        return self.entry(name, member.length, sha256=sha256, file_format=file_format, context=context, place=where)
 
     def read_content(self, name: str) -> bytes | None:
         """A file's decompressed bytes; null for an SQLite database. Raises OSError or ValueError."""
@@ -321,7 +332,10 @@ class FileScanner:
         self.reader = source.name
         paths = call_hook(source, source.find_sidecars, name, self.names)
         self.sidecar_stamps.update({path: self.stamps.get(path) for path in paths.values()})
-        values = {key: self.sidecars.value(path) for key, path in paths.items()}
+        values = {
+            key: self.sidecars.text(path) if key.startswith(TEXT) else self.sidecars.value(path)
+            for key, path in paths.items()
+        }
         context = call_hook(source, source.read_context, file_format.first, name, values)
         if paths:
             use = call_hook(source, source.describe_use, file_format.first, name, values, context)

@@ -31,6 +31,15 @@ class SidecarReader:
                 self.loaded.popitem(last=False)
         return self.loaded[name][1]
 
+    def text(self, name: str) -> str | None:
+        """A file's text, in which places are those of its bytes; None if it cannot be read, is not UTF-8 or is too
+        large for a document."""
+        try:
+            content = self.read(name)
+            return content[:].decode("utf-8") if len(content) <= WHOLE_JSON else None
+        except (OSError, ValueError):
+            return None
+
     def held(self) -> int:
         """Bytes of the files whose values are kept."""
         return sum(size for size, _ in self.loaded.values())

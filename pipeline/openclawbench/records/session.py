@@ -52,12 +52,13 @@ class RunManifestRow(Record):
 
 
 class RawRecord(Record):
-    """Place of one raw record of a step: its bytes in the source file."""
+    """Place of one raw record of a step: its bytes in the source file, or in the one that continues it."""
 
     part: str
     line: int
     offset: int
     length: int
+    file: str | None
 
 
 class AbandonedStep(Record):
@@ -82,6 +83,26 @@ class RemovedRecord(Record):
     source_base_line: int
     source_base_offset: int
     source_sha256: str
+
+
+class MessageUsage(Record):
+    """What one message of the model used, as it reports it; null where it does not say."""
+
+    input_tokens: int | None
+    cached_tokens: int | None
+    cache_write_tokens: int | None
+    output_tokens: int | None
+    reasoning_tokens: int | None
+    total_tokens: int | None
+    cost_usd: float | None
+
+
+class Harness(Record):
+    """The program that ran the agent, as the source names it; null where it does not."""
+
+    name: str | None
+    version: str | None
+    tool_definitions: str | None
 
 
 class RunSummary(Record):
@@ -175,6 +196,7 @@ class BenchmarkRow(Record):
     failure_type: str | None
     objective_pass: bool | None
     e2e_ms: float | None
+    ttft_ms: float | None
     tool_use_success: bool | None
 
 
@@ -194,6 +216,7 @@ class Trajectory(Keyed):
     source_format: str
     session_version: str | None
     models: list[str]
+    harness: Harness
     num_steps: int
     truncated: bool
     order_ambiguous: bool
@@ -228,6 +251,7 @@ class Step(Keyed):
     action_text: str | None
     reflection_text: str | None
     tool_name_raw: str | None
+    call_id: str | None
     arguments: str | None
     result_is_error: bool | None
     result_details: str | None
@@ -242,6 +266,9 @@ class Step(Keyed):
     resolved_by_user_turn: int | None
     resolved_status: str | None
     timestamp: str | None
+    model: str | None
+    usage: MessageUsage | None
+    metadata: str | None
     raw: list[RawRecord]
 
 
@@ -253,6 +280,7 @@ class UserTurn(Keyed):
     text: str
     raw_text: str
     before_step: int | None
+    timestamp: str | None
     line: int
 
 

@@ -23,6 +23,8 @@ from openclawbench.sources.io.step_spool import SpooledSteps
 # first of all that were continued so, which are read together; ids of the records of the one that it continues.
 IDENTITY, CHILDREN, PARENT = "identity", "children", "parent_identity"
 CONTINUES, FAMILY, KNOWN = "continues", "family", "known_records"
+TEXT = "text:"  # keys of sidecars that begin so stand for the file's text, and not for its JSON value
+SHARE = "share"  # whose records a session has, among those of several in its bytes
 
 
 class Told(NamedTuple):
@@ -128,6 +130,7 @@ class ParsedSession:
     session_version: str | None
     identity: str = ""
     models: list[str] = field(default_factory=list)
+    harness: dict[str, Any] = field(default_factory=dict)  # Harness
     truncated: bool = False
     order_ambiguous: bool = False
     several_sessions: bool = False
@@ -167,6 +170,7 @@ class ParsedSession:
             elif duplicate_key(outcome) not in map(duplicate_key, self.outcomes):
                 self.other_outcomes.append(outcome)
         self.task = self.task or copy.task
+        self.harness = self.harness or copy.harness
         self.completeness = self.completeness or copy.completeness
         self.head_drop |= copy.head_drop
 
@@ -184,6 +188,7 @@ class Member:
     line: int  # 1-based
     offset: int
     length: int
+    share: str | None = None  # whose records among those of several sessions, where they are mixed
 
 
 class Source(ABC):

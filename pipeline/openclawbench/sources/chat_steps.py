@@ -34,7 +34,7 @@ def take_messages(steps: StepList, rows: list[RawLine]) -> None:
             act(steps, event)
         elif event.role == "user":
             (row,) = event.rows
-            steps.user(row.value.text, row)
+            steps.user(row.value.text, row, iso_time(row.value.timestamp))
     steps.finish()
 
 
@@ -117,7 +117,7 @@ def act(steps: StepList, event: Event) -> None:
     for index, (call, row) in enumerate(calls):
         spoken = [other for other in event.rows if other is not row and (other.value.text or other.value.thinking)]
         speech = Speech(thinking, text, "before", spoken) if index == 0 else None
-        step = steps.call(call.name, call.arguments, moment, row, speech)
+        step = steps.call(call.name, call.arguments, moment, row, speech, call.id)
         step["order_ambiguous"] = index in pairing.ambiguous
         if index in pairing.result_of:
             steps.answer(step, feedback_of(*event.results[pairing.result_of[index]]))

@@ -166,11 +166,11 @@ def benchmark_row(value: dict[str, Any]) -> dict[str, Any]:
     """The BenchmarkRow: what the row says of its call; null for what has another type than the format gives it."""
     texts = ("provider", "model", "thinking_level", "availability_status", "failure_type")
     truths = ("success", "objective_pass", "tool_use_success")
-    elapsed = number_of(value.get("e2e_ms"))
+    times = {name: number_of(value.get(name)) for name in ("e2e_ms", "ttft_ms")}
     return {
         **{name: text_of(value.get(name)) for name in texts},
         **{name: truth if isinstance(truth := value.get(name), bool) else None for name in truths},
-        "e2e_ms": None if elapsed is None or cannot_be(elapsed) else float(elapsed),
+        **{name: None if time is None or cannot_be(time) else float(time) for name, time in times.items()},
     }
 
 

@@ -63,7 +63,7 @@ class StepRows:
         """Count a content block of an unknown type."""
         self.unknown_blocks.note("", self.rules.counted_names.untyped if kind is None else kind)
 
-    def new_turn(self, raw_text: str, row: RawLine) -> None:
+    def new_turn(self, raw_text: str, row: RawLine, time: str | None = None) -> None:
         """What a user said, or a runner in a user's name. A turn without a person's words has an empty `text`."""
         self.open_turn = True
         kinds, text = self.rules.turns.read(raw_text)
@@ -75,6 +75,7 @@ class StepRows:
                 "text": text,
                 "raw_text": raw_text,
                 "before_step": None,
+                "timestamp": time,
                 "line": row.line,
             }
         )
@@ -175,7 +176,7 @@ def how_it_ended(rows: StepRows) -> str:
 
 def pointer(part: str, row: RawLine) -> dict[str, Any]:
     """The place of a raw record of a step."""
-    return {"part": part, "line": row.line, "offset": row.offset, "length": row.length}
+    return {"part": part, "line": row.line, "offset": row.offset, "length": row.length, "file": row.file}
 
 
 @dataclass
@@ -217,9 +218,9 @@ class StepList(StepRows):
         self.message_index += 1
         return Moment(self.message_index, self.current_turn(), time)
 
-    def user(self, text: str | None, row: RawLine) -> None:
+    def user(self, text: str | None, row: RawLine, time: str | None = None) -> None:
         """What a user said, or a runner in a user's name."""
-        self.new_turn(text or "", row)
+        self.new_turn(text or "", row, time)
 
     def note_role(self, role: object) -> None:
         """Count a record of a role never seen before, or of none."""
@@ -237,12 +238,18 @@ class StepList(StepRows):
         return step
 
     def call(
-        self, name: str | None, arguments: str | None, moment: Moment, row: RawLine, speech: Speech | None
+        self,
+        name: str | None,
+        arguments: str | None,
+        moment: Moment,
+        row: RawLine,
+        speech: Speech | None,
+        call_id: str | None = None,
     ) -> dict[str, Any]:
-        """A tool call. `arguments` is JSON text as written; None if the record has none."""
+        """A tool call. `arguments` is JSON text as written; None if the record has none. `call_id`: as written."""
         shown = name or "(no name)"
         step = self.step("tool_call", shown if arguments is None else f"{shown} {arguments}", name, moment)
-        step["arguments"] = arguments
+        step["call_id"], step["arguments"] = call_id, arguments
         speech = speech or Speech()
         step["thinking"] = speech.thinking
         step["narration"] = speech.narration
@@ -291,6 +298,12 @@ class StepList(StepRows):
             "impossible_usage": 0,
             **span_of(times),
         } | known
+
+
+def note_message(step: dict[str, Any], model: str | None, usage: dict[str, Any] | None) -> None:
+    """Which model wrote a step's message, and what it used (MessageUsage). Only the first step of a message has it, so
+    that a sum over steps counts nothing twice."""
+    step["model"], step["usage"] = model, usage
 
 
 def not_blank(text: str | None) -> str | None:

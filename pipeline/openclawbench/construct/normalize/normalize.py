@@ -37,7 +37,7 @@ from openclawbench.sources.io.jsonl import Fault
 from openclawbench.sources.io.utf8_check import are_clean_utf8
 from openclawbench.sources.openclaw.session_index import index_fault, is_index
 from openclawbench.sources.registry import skip_reason, source_named
-from openclawbench.sources.sidecars import table_row
+from openclawbench.sources.sidecars import harbor, table_row
 from openclawbench.tables.bytes_column import iter_bytes
 from openclawbench.tables.schema import from_records
 
@@ -267,6 +267,8 @@ def note_session(file: SessionFile, session: ParsedSession, context: dict[str, A
     session.identity = file.identity
     file.session = session
     file.parent, file.continues = context.get("parent_trajectory_id"), context.get(CONTINUES)
+    if file.parent is not None:
+        harbor.leave_to_parent(session)
     if "circular_parent" in context:
         sentence = f"its parent would be {context['circular_parent']}, which makes it its own ancestor; none is noted"
         session.warnings.append(Fault("circular_parent", 1, sentence))

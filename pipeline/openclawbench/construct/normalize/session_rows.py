@@ -9,7 +9,7 @@ import polars as pl
 
 from openclawbench.construct.normalize.session_file import SessionFile, session_name, trajectory_key
 from openclawbench.records.oracle import Evaluator, OracleRecord
-from openclawbench.records.session import RemovedRecord, RunContext, RunSummary
+from openclawbench.records.session import Harness, RemovedRecord, RunContext, RunSummary
 from openclawbench.sources.io.jsonl import Fault
 from openclawbench.sources.io.usd import cannot_be, only_possible
 from openclawbench.tables.record import named_counts
@@ -90,6 +90,7 @@ def add_rows(
             "source_format": session.source_format,
             "session_version": session.session_version,
             "models": session.models,
+            "harness": dict.fromkeys(Harness.model_fields) | session.harness,
             "num_steps": len(file.steps),
             "truncated": session.truncated,
             "order_ambiguous": session.order_ambiguous,

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import polars as pl
 
 from openclawbench.base.terminal import UNSAFE
@@ -18,7 +17,7 @@ from openclawbench.release.interchange.atif import as_atif
 from openclawbench.release.interchange.atif_check import fault
 from openclawbench.release.interchange.pi import as_pi
 from openclawbench.release.interchange.scout import SCHEMA, as_scout
-from openclawbench.release.interchange.session import Labelled
+from openclawbench.release.interchange.session import Labelled, encode_json
 from openclawbench.release.privacy.gate import Gate
 from openclawbench.release.privacy.rules import PrivacyRules
 from openclawbench.rules.intake.normalize import NormalizeRules
@@ -95,7 +94,7 @@ def write_atif(to: Path, _shard: str, sessions: list[Labelled], synthetic: str) 
         document = as_atif(session, synthetic)
         if document is None:
             continue
-        data = msgspec.json.encode(document)
+        data = encode_json(document)
         if wrong := fault(data):
             raise StageFailed(f"{session.trajectory['trajectory_id']}: made no ATIF document: {wrong}")
         write_atomic(path_of(to, session, ".json"), [data, b"\n"])

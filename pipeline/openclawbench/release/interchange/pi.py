@@ -1,18 +1,23 @@
-"""A labelled trajectory as a Pi/OpenClaw session (JSONL, version 3), for trace viewers; the label is a `custom` entry.
+"""A labelled trajectory as a Pi/OpenClaw session (JSONL, version 3), for Pi and for trace viewers; the label is a
+`custom` entry.
 
-Kept: steps, texts and their position beside calls, arguments, results, errors, details. For a time that the tables do
-not have, the latest known one is used."""
+Kept: steps, texts and their position beside calls, calls with their ids and arguments, results, errors, details,
+models, what each message used, times. A time that is not known is left out, and so is a model. Pi adds up the usage of
+every message: what is not known is 0 there, as Pi itself writes it."""
 
 from collections.abc import Iterator
+from datetime import datetime
 from typing import Any
 
 import msgspec
 
 from openclawbench.release.interchange.session import (
+    OPENCLAW,
     Labelled,
     Row,
     arguments_of,
     details_of,
+    encode_json,
     result_text,
     without_nulls,
 )
@@ -21,58 +26,75 @@ VERSION = 3
 LABEL = "openclawbench:label"
 # A viewer recognizes an OpenClaw session by this folder in `cwd`; the tables do not have the session's real folder.
 OPENCLAW_FOLDER = "/.openclaw/workspace"
-NO_TIME = "1970-01-01T00:00:00.000Z"
 
 
 def as_pi(session: Labelled, synthetic: str) -> list[bytes]:
     """The lines of the session file."""
     row = session.trajectory
-    time = row["run"]["started_at"] or next((step["timestamp"] for step in session.steps if step["timestamp"]), NO_TIME)
-    is_openclaw = row["source_format"].startswith("openclaw")
+    is_openclaw = row["source_format"].startswith(OPENCLAW)
     header = {
         "type": "session",
         "version": VERSION,
         "id": row["session_id"] or row["trajectory_id"],
-        "timestamp": time,
+        "timestamp": row["run"]["started_at"],  # null where it is not known: a session begins with this field
         "cwd": OPENCLAW_FOLDER if is_openclaw else "/",
-    } | ({"harness": "openclaw"} if is_openclaw else {})
-    model = row["models"][0] if len(row["models"]) == 1 else None
+    } | ({"harness": OPENCLAW} if is_openclaw else {})
     lines, parent = [header], None
-    for number, (moment, entry) in enumerate(entries(session, model, synthetic), start=1):
-        time, own = moment or time, f"{number:08x}"
-        lines.append({"type": entry["type"], "id": own, "parentId": parent, "timestamp": time} | entry)
+    for number, (time, entry) in enumerate(entries(session, synthetic), start=1):
+        own = f"{number:08x}"
+        named = {"type": entry["type"], "id": own, "parentId": parent} | without_nulls({"timestamp": time})
+        if time is not None and "message" in entry:
+            entry["message"]["timestamp"] = milliseconds(time)
+        lines.append(named | entry)
         parent = own
-    return [msgspec.json.encode(line) + b"\n" for line in lines]
+    return [encode_json(line) + b"\n" for line in lines]
 
 
-def entries(session: Labelled, model: str | None, synthetic: str) -> Iterator[tuple[str | None, Row]]:
+def milliseconds(time: str) -> int:
+    """A time as milliseconds since 1970."""
+    return round(datetime.fromisoformat(time).timestamp() * 1000)
+
+
+def entries(session: Labelled, synthetic: str) -> Iterator[tuple[str | None, Row]]:
     """(time, entry) of each record in order, the label last."""
+    ids = session.call_ids
     for item in session.in_order():
         if isinstance(item, dict):
-            yield None, message({"role": "user", "content": [text(item["raw_text"])]})
+            yield item["timestamp"], message({"role": "user", "content": [text(item["raw_text"])]})
             continue
         if not item[0]["orphan"]:
-            yield item[0]["timestamp"], message(agent_message(item, model))
+            yield item[0]["timestamp"], message(agent_message(item, ids))
         for step in item:
             if step["has_result"]:
-                yield step["timestamp"] if step["orphan"] else None, message(result(step, synthetic))
+                yield step["timestamp"] if step["orphan"] else None, message(result(step, ids, synthetic))
     yield None, {"type": "custom", "customType": LABEL, "data": session.label}
 
 
-def agent_message(steps: list[Row], model: str | None) -> Row:
+def agent_message(steps: list[Row], ids: dict[int, str]) -> Row:
     """One message of the agent, its blocks in order."""
     first = steps[0]
     thinking = [{"type": "thinking", "thinking": first["thinking"]}] if first["thinking"] else []
-    provider, _, name = (model or "").rpartition("/")
-    named = {"provider": provider or None, "model": name or None}
+    provider, _, name = (first["model"] or "").partition("/")
+    named = {"provider": provider, "model": name} if name else {"model": provider} if provider else {}
     if first["action_kind"] == "reply":
         content = [*thinking, text(first["action_text"])]
         stop = "error" if first["partial"] else "stop"
     else:
         before, after = narration(first)
-        content = [*thinking, *before, *map(call, steps), *after]
+        content = [*thinking, *before, *(call(step, ids) for step in steps), *after]
         stop = "toolUse"
-    return {"role": "assistant", "content": content} | without_nulls(named) | {"stopReason": stop}
+    return {"role": "assistant", "content": content} | named | {"usage": usage(first["usage"]), "stopReason": stop}
+
+
+def usage(used: Row | None) -> Row:
+    """What a message used, as Pi counts it: its input leaves out what the cache had."""
+    known = {name: value or 0 for name, value in (used or {}).items()}
+    cached, written, output = (known.get(f"{name}_tokens", 0) for name in ("cached", "cache_write", "output"))
+    uncached = max(known.get("input_tokens", 0) - cached - written, 0)
+    cost = {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "total": known.get("cost_usd", 0)}
+    counts = {"input": uncached, "output": output, "cacheRead": cached, "cacheWrite": written}
+    reasoning = {"reasoning": known["reasoning_tokens"]} if known.get("reasoning_tokens") else {}
+    return counts | reasoning | {"totalTokens": known.get("total_tokens", 0), "cost": cost}
 
 
 def narration(step: Row) -> tuple[list[Row], list[Row]]:
@@ -89,29 +111,24 @@ def narration(step: Row) -> tuple[list[Row], list[Row]]:
     return ([], [text(spoken)]) if position == "after" else ([text(spoken)], [])
 
 
-def call(step: Row) -> Row:
+def call(step: Row, ids: dict[int, str]) -> Row:
     """A call, its arguments on one line."""
     arguments: Any = arguments_of(step)
     if b"\n" in bytes(arguments) or b"\r" in bytes(arguments):
         arguments = msgspec.Raw(msgspec.json.format(bytes(arguments), indent=-1))
-    return {"type": "toolCall", "id": call_id(step), "name": step["tool_name_raw"] or "", "arguments": arguments}
+    return {"type": "toolCall", "id": ids[step["step_id"]], "name": step["tool_name_raw"] or "", "arguments": arguments}
 
 
-def result(step: Row, synthetic: str) -> Row:
+def result(step: Row, ids: dict[int, str], synthetic: str) -> Row:
     """The result of a call."""
     back = result_text(step, synthetic)
     details = {name: msgspec.json.decode(value) for name, value in details_of(step).items()}
     return {
         "role": "toolResult",
-        "toolCallId": call_id(step),
+        "toolCallId": ids[step["step_id"]],
         "toolName": step["tool_name_raw"] or "",
         "content": [] if back is None else [text(back)],
     } | without_nulls({"details": details or None, "isError": step["result_is_error"]})
-
-
-def call_id(step: Row) -> str:
-    """An id of our own, because those of the session may repeat."""
-    return f"call_{step['step_id']}"
 
 
 def text(words: str) -> Row:

@@ -10,7 +10,15 @@ import msgspec
 import polars as pl
 
 from openclawbench.base.canonical_json import canonical_json
-from openclawbench.release.interchange.session import Labelled, Row, arguments_of, as_object, result_text, without_nulls
+from openclawbench.release.interchange.session import (
+    Labelled,
+    Row,
+    arguments_of,
+    as_object,
+    definitions_of,
+    result_text,
+    without_nulls,
+)
 
 TRANSCRIPT = {
     "transcript_id": pl.String,
@@ -22,6 +30,7 @@ TRANSCRIPT = {
     "task_id": pl.String,
     "task_repeat": pl.Int64,
     "agent": pl.String,
+    "agent_args": pl.String,
     "model": pl.String,
     "score": pl.String,
     "success": pl.Boolean,
@@ -51,7 +60,8 @@ SUCCESS = {"pass": True, "fail": False}
 def as_scout(session: Labelled, synthetic: str) -> Row:
     """The row."""
     row, label, run = session.trajectory, session.master, session.trajectory["run"]
-    chat = [message for item in session.in_order() for message in messages(item, synthetic)]
+    chat = [message for item in session.in_order() for message in messages(session, item, synthetic)]
+    arguments = {"version": row["harness"]["version"], "tool_definitions": definitions_of(row["harness"])}
     name = f"{row['source_model']}/{row['trajectory_id']}"
     return {
         "transcript_id": f"{plain(row['source_model'])}:{plain(row['trajectory_id'])}",
@@ -62,7 +72,8 @@ def as_scout(session: Labelled, synthetic: str) -> Row:
         "task_set": label["subset"],
         "task_id": label["task_id"],
         "task_repeat": label["attempt"],
-        "agent": row["source_format"],
+        "agent": session.agent,
+        "agent_args": msgspec.json.encode(known).decode() if (known := without_nulls(arguments)) else None,
         "model": row["models"][0] if row["models"] else row["source_model"],
         "score": label["oracle_outcome"],
         "success": SUCCESS.get(label["oracle_outcome"] or ""),
@@ -84,15 +95,17 @@ def plain(name: str) -> str:
     return ODD.sub(lambda match: f"~{ord(match[0]):x}~", name)
 
 
-def messages(item: Row | list[Row], synthetic: str) -> list[Row]:
+def messages(session: Labelled, item: Row | list[Row], synthetic: str) -> list[Row]:
     """Chat messages of a user turn, or of an agent message with its results."""
     if isinstance(item, dict):
-        return [{"id": f"turn-{item['user_turn']}", "role": "user", "content": item["raw_text"]}]
-    results = [tool(step, synthetic) for step in item if step["has_result"]]
-    return results if item[0]["orphan"] else [assistant(item), *results]
+        turn = {"id": f"turn-{item['user_turn']}", "role": "user", "content": item["raw_text"]}
+        return [turn | ({"metadata": {"timestamp": item["timestamp"]}} if item["timestamp"] else {})]
+    ids = session.call_ids
+    results = [tool(step, ids, synthetic) for step in item if step["has_result"]]
+    return results if item[0]["orphan"] else [assistant(item, ids), *results]
 
 
-def assistant(steps: list[Row]) -> Row:
+def assistant(steps: list[Row], ids: dict[int, str]) -> Row:
     """A message of the agent: its text and calls."""
     first = steps[0]
     reply = first["action_kind"] == "reply"
@@ -100,18 +113,20 @@ def assistant(steps: list[Row]) -> Row:
     content: Any = spoken
     if first["thinking"]:
         content = [{"type": "reasoning", "reasoning": first["thinking"]}, {"type": "text", "text": spoken}]
+    metadata = {"timestamp": first["timestamp"], "usage": first["usage"] and without_nulls(first["usage"])}
     message = {"id": f"step-{first['step_id']}", "role": "assistant", "content": content}
-    return message if reply else message | {"tool_calls": [call(step) for step in steps]}
+    message |= without_nulls({"model": first["model"], "metadata": without_nulls(metadata) or None})
+    return message if reply else message | {"tool_calls": [call(step, ids) for step in steps]}
 
 
-def call(step: Row) -> Row:
+def call(step: Row, ids: dict[int, str]) -> Row:
     """A tool call."""
     arguments = as_object(arguments_of(step))
     name = step["tool_name_raw"] or ""
-    return {"id": f"call-{step['step_id']}", "function": name, "arguments": arguments, "type": "function"}
+    return {"id": ids[step["step_id"]], "function": name, "arguments": arguments, "type": "function"}
 
 
-def tool(step: Row, synthetic: str) -> Row:
+def tool(step: Row, ids: dict[int, str], synthetic: str) -> Row:
     """The result of a call."""
     back = result_text(step, synthetic) or ""
     error = {"type": "unknown", "message": back} if step["result_is_error"] else None
@@ -119,6 +134,6 @@ def tool(step: Row, synthetic: str) -> Row:
         "id": f"result-{step['step_id']}",
         "role": "tool",
         "content": back,
-        "tool_call_id": f"call-{step['step_id']}",
+        "tool_call_id": ids[step["step_id"]],
     }
     return message | without_nulls({"function": step["tool_name_raw"], "error": error})

@@ -1,13 +1,17 @@
 """A labelled trajectory for exports: its user turns and messages in order, with its label."""
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import groupby
 from typing import Any
 
 import msgspec
 
 Row = dict[str, Any]
+NO_NAME = "(no name)"  # what stands for an action that is a call without a name and arguments
+OPENCLAW = "openclaw"  # the program, whatever form its sessions have
 NO_LABEL = ("steps", "user_turns", "escaped_fields", "event_type_counts")  # of a merged record: texts, and their counts
 DESCRIBED = ("step_id", "event_type", "tool_name", "tool_name_raw", "tool_status", "side_effect", "auto_flags")
 
@@ -32,6 +36,24 @@ class Labelled:
         return Labelled(trajectory, steps, [next(rows) for _ in self.user_turns], next(rows))
 
     @property
+    def agent(self) -> str:
+        """Name of the program that ran the agent; the format, where the source names none."""
+        row = self.trajectory
+        name: str = row["harness"]["name"] or row["source_format"]
+        return OPENCLAW if name.startswith(OPENCLAW) else name
+
+    @cached_property
+    def call_ids(self) -> dict[int, str]:
+        """Id of each call by its step_id: the source's, unless it has none, or the same one for several calls."""
+        ids = Counter(step["call_id"] for step in self.steps)
+        return {
+            step["step_id"]: step["call_id"]
+            if step["call_id"] and ids[step["call_id"]] == 1
+            else f"call-{step['step_id']}"
+            for step in self.steps
+        }
+
+    @property
     def label(self) -> Row:
         """The merged record without its texts: label, context, provenance."""
         return {name: value for name, value in self.master.items() if name not in NO_LABEL}
@@ -52,11 +74,18 @@ class Labelled:
         yield from waiting
 
 
+def is_in_words(step: Row) -> bool:
+    """True for an action of an agent without tool calls: it has its words, and neither a tool nor arguments."""
+    words = step["action_text"] not in (None, NO_NAME)
+    return step["action_kind"] == "tool_call" and step["tool_name_raw"] is None and step["arguments"] is None and words
+
+
 def arguments_of(step: Row) -> msgspec.Raw:
-    """A call's arguments as written; `{}` where they are unknown, a JSON string where they are not JSON."""
+    """A call's arguments as written; `{}` where they are unknown, a JSON string where they are not JSON. An action that
+    stands in words is the argument `action`."""
     text = step["arguments"]
     if text is None:
-        return msgspec.Raw(b"{}")
+        return msgspec.Raw(msgspec.json.encode({"action": step["action_text"]} if is_in_words(step) else {}))
     try:
         msgspec.json.decode(text)
     except (msgspec.DecodeError, RecursionError):
@@ -86,3 +115,21 @@ def result_text(step: Row, synthetic: str) -> str | None:
 def without_nulls(row: Row) -> Row:
     """The fields that are not null."""
     return {name: value for name, value in row.items() if value is not None}
+
+
+# Characters at which some programs end a line though JSON does not: `datasets` splits a session there.
+LINE_ENDS = {"\u0085": b"\\u0085", "\u2028": b"\\u2028", "\u2029": b"\\u2029"}
+
+
+def encode_json(value: Any) -> bytes:
+    """A value as JSON on one line, for every program that reads lines."""
+    data = msgspec.json.encode(value)
+    for character, escape in LINE_ENDS.items():
+        data = data.replace(character.encode(), escape)
+    return data
+
+
+def definitions_of(harness: Row) -> list[Any] | None:
+    """Definitions of the agent's tools, if the source has a list of them."""
+    definitions = msgspec.json.decode(harness["tool_definitions"] or "null")
+    return definitions if isinstance(definitions, list) and definitions else None

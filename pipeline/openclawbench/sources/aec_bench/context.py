@@ -28,6 +28,7 @@ RESULT_TOKENS = {
     "output": "output_tokens",
     "reasoning": "reported_analysis_tokens",
 }
+PROVENANCE = (("agent", "adapter_revision"), ("environment", "tool_versions"), ("inputs", "input_files"))
 VERDICTS = {"pass": True, "passed": True, "fail": False, "failed": False}  # a record that says so itself
 VERDICT_FIELDS = ("passed", "pass", "success", "verdict", "outcome", "judgment")
 
@@ -140,7 +141,7 @@ def part(record: dict[str, Any], key: str) -> dict[str, Any]:
 def slim_result(result: dict[str, Any]) -> dict[str, Any]:
     """The fields of agent-result.json that are used."""
     ended = ("status", "failure_kind", "provider_error", "turns_used", "provider_calls")
-    keys = (*ended, *RESULT_TOKENS.values(), "resolved_model")
+    keys = (*ended, *RESULT_TOKENS.values(), "resolved_model", "adapter_name")
     return {key: result[key] for key in keys if result.get(key) is not None}
 
 
@@ -154,9 +155,12 @@ def slim_trial(record: dict[str, Any]) -> dict[str, Any]:
         "attempt": record.get("attempt"),
         "dataset": record.get("dataset_id"),
         "completeness": completeness(record),
+        "missing": missing_provenance(record),
         "execution_status": record.get("execution_status"),
         "evaluation_status": record.get("evaluation_status"),
         "model": part(record, "agent").get("model"),
+        "adapter": part(record, "agent").get("adapter"),
+        "adapter_revision": part(record, "agent").get("adapter_revision"),
         "ended_at": record.get("completed_at") or record.get("timestamp"),
         "total_seconds": part(record, "timing").get("total_seconds"),
         "cost": {key: value for key, value in part(record, "cost").items() if value is not None},
@@ -169,12 +173,21 @@ def slim_trial(record: dict[str, Any]) -> dict[str, Any]:
 
 
 def completeness(record: dict[str, Any]) -> str | None:
-    """partial | complete. v2: complete once the execution has ended, however it did, no evaluation is pending and no
-    evidence is reported as missing."""
+    """partial | complete. v1: as the record says, but not complete without the provenance that makes it so. v2:
+    complete once the execution has ended, however it did, no evaluation is pending and no evidence is reported as
+    missing."""
     if "completeness" in record:
-        return record["completeness"] if record["completeness"] in ("partial", "complete") else None
+        stated = record["completeness"] if record["completeness"] in ("partial", "complete") else None
+        return "partial" if stated == "complete" and missing_provenance(record) else stated
     ended = record.get("execution_status") in ENDED and record.get("evaluation_status") not in OPEN_EVALUATION
     return "complete" if ended and record.get("evidence_status") not in OPEN_EVIDENCE else "partial"
+
+
+def missing_provenance(record: dict[str, Any]) -> list[str]:
+    """What a record that says it is complete must have (version 1) and does not; empty if it does not say that."""
+    if record.get("completeness") != "complete":
+        return []
+    return [f"{group}.{name}" for group, name in PROVENANCE if part(record, group).get(name) in (None, "")]
 
 
 def says(value: Any) -> bool | None:
@@ -278,3 +291,10 @@ def models(beside: dict[str, Any]) -> list[str]:
     """The model that the agent's result, or else the trial record, names."""
     model = beside.get("agent_result", {}).get("resolved_model") or beside.get("trial", {}).get("model")
     return [model] if isinstance(model, str) else []
+
+
+def harness(beside: dict[str, Any]) -> dict[str, Any]:
+    """A Harness: the adapter that ran the agent, as the trial record names it, else the agent's result."""
+    result, trial = beside.get("agent_result", {}), beside.get("trial", {})
+    name = text(trial.get("adapter")) or text(result.get("adapter_name"))
+    return {"name": name, "version": text(trial.get("adapter_revision"))} if name else {}

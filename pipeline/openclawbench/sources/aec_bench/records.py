@@ -29,6 +29,7 @@ class Entry(msgspec.Struct):
     duration_ms: msgspec.Raw = msgspec.Raw(b"")
     output_summary: Any = None
     media: Any = None
+    metadata: Any = None
     timestamp: Any = None
 
 

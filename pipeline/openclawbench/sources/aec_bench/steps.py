@@ -1,9 +1,11 @@
 """Lines of an aec-bench trajectory -> ReAct steps and user turns. There are no call ids: a step's k-th call has its
 k-th result, by tool name and count."""
 
+import json
 from collections import Counter, deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from openclawbench.sources.aec_bench.records import Entry, arguments_of, result_details, result_text
 from openclawbench.sources.base import MalformedSession
@@ -67,7 +69,7 @@ class TrajectoryBuilder:
         elif entry.role == "user":
             self.spoken = self.line
             self.list.counts["user_turn"] += 1
-            self.list.user(text_or_json(entry.content), row)
+            self.list.user(text_or_json(entry.content), row, iso_time(entry.timestamp))
         elif entry.role in ("assistant", "tool_call"):
             self.spoken = self.line
             self.agent_line(row)
@@ -147,7 +149,10 @@ class TrajectoryBuilder:
     def orphan_step(self, turn: Turn, place: int) -> None:
         """A result that fits no call."""
         row = turn.results[place]
+        before = len(self.list.steps)
         self.list.orphan(name_of(row), feedback_of(row), turn.result_moments[place])
+        for step in self.list.steps[before:]:
+            step["metadata"] = metadata_of([row])
 
     def call_step(
         self, row: RawLine, message: Message, first: bool, feedback: Feedback | None, ambiguous: bool
@@ -163,6 +168,7 @@ class TrajectoryBuilder:
         step["order_ambiguous"] = ambiguous
         if feedback is not None:
             self.list.answer(step, feedback)
+        step["metadata"] = metadata_of([*(speech.rows if speech else ()), row, *(feedback.rows if feedback else ())])
 
     def reply_or_noise(self, message: Message) -> None:
         """A reply where there is text."""
@@ -172,7 +178,8 @@ class TrajectoryBuilder:
         if speech.narration is None:
             self.list.noise["empty_replies"] += 1
         else:
-            self.list.reply(speech.narration, message.moment, speech.rows)
+            step = self.list.reply(speech.narration, message.moment, speech.rows)
+            step["metadata"] = metadata_of(speech.rows)
 
 
 def pair_by_order(calls: list[RawLine], results: list[RawLine]) -> Pairing:
@@ -198,6 +205,16 @@ def step_number(row: RawLine) -> int:
         return step
     message = f"line {row.line}: a {row.value.role} record without a step number"
     raise MalformedSession(Fault("unexpected_shape", row.line, message))
+
+
+def metadata_of(rows: list[RawLine]) -> str | None:
+    """What the lines of a step say of themselves, by their role; of several of a role a list. None if they do not."""
+    by_role: dict[str, list[Any]] = {}
+    for row in rows:
+        if row.value.metadata not in (None, {}):
+            by_role.setdefault(row.value.role, []).append(row.value.metadata)
+    metadata = {role: values[0] if len(values) == 1 else values for role, values in by_role.items()}
+    return json.dumps(metadata, ensure_ascii=False) if metadata else None
 
 
 def name_of(row: RawLine) -> str | None:

@@ -129,6 +129,7 @@ def begin(name: str, content: bytes, raw: RawFile, context: dict[str, Any]) -> P
         session_id=aec_context.text(trial.get("trial_id")),
         session_version=None,
         models=aec_context.models(context),
+        harness=aec_context.harness(context),
         truncated=raw.torn,
         warnings=list(raw.warnings),
         context=aec_context.run_context(context),
@@ -140,6 +141,9 @@ def begin(name: str, content: bytes, raw: RawFile, context: dict[str, Any]) -> P
     )
     if raw.torn:
         session.record_counts["torn_last_line"] = 1
+    if missing := trial.get("missing"):
+        sentence = f"{trial['file']} says that it is complete, without {', '.join(missing)}; it counts as partial"
+        session.warnings.append(Fault("provenance_missing", 1, sentence))
     return session
 
 

@@ -9,18 +9,23 @@ import msgspec
 
 from openclawbench.rules.intake.normalize import NormalizeRules
 from openclawbench.rules.loading.rule_file import canonical_digest
+from openclawbench.sources.atif import continuations
 from openclawbench.sources.atif.records import (
     OWN_LABELS,
     Document,
     decode_document,
     decode_step,
+    extra_of,
     figures_of,
+    harness_of,
+    sidechain_of,
     without_extra,
 )
 from openclawbench.sources.atif.steps import AtifBuilder
 from openclawbench.sources.base import (
     CHILDREN,
     IDENTITY,
+    SHARE,
     MalformedSession,
     Member,
     ParsedSession,
@@ -37,6 +42,7 @@ from openclawbench.sources.sidecars.jsonl_sidecar import is_session_header, reco
 from openclawbench.sources.step_builder import StepList
 
 VERSION = "ATIF-v"
+CONTINUED, CONTINUATIONS = "continued", "continuations"  # keys of a context
 SPEAKERS = ("system", "user", "agent")
 
 
@@ -61,8 +67,9 @@ class Atif(Source):
         return session_id or trajectory_id, json.dumps([session_id, trajectory_id, str(name)], ensure_ascii=True)
 
     def find_sidecars(self, path: str, paths: frozenset[str]) -> dict[str, str]:
-        """Harbor's trial result above it, and the native session that Harbor made it of."""
-        return harbor.find_sidecars(path, paths) | harbor.native_beside(path, paths)
+        """Harbor's trial result above it, the native session that Harbor made it of, documents that continue it."""
+        beside = harbor.find_sidecars(path, paths) | harbor.native_beside(path, paths)
+        return beside | continuations.find_sidecars(path, paths)
 
     def read_context(self, first: Any, path: str, sidecars: dict[str, Any]) -> dict[str, Any]:
         """The files beside it that it names as its sub-agents' trajectories, the trial that it is of, which tells it
@@ -71,11 +78,16 @@ class Atif(Source):
         values: dict[str, Any] = {CHILDREN: children, harbor.TRIAL: trial}
         if trial is not None and "id" in trial:
             values[IDENTITY] = canonical_digest([trial["id"], trial.get("step"), self.identity(first, b"")[1]])
+        if continuations.continues(path, sidecars):
+            return {CONTINUED: True}
+        further = values[CONTINUATIONS] = continuations.read(first, path, sidecars, child_files)
+        values[CHILDREN] = sorted({*children, *(child for document in further for child in document.pop("children"))})
         values[harbor.NATIVE] = is_native_of(sidecars.get(harbor.NATIVE), id_of(first, "session_id"))
         return {key: value for key, value in values.items() if value}
 
     def describe_use(self, first: Any, path: str, sidecars: dict[str, Any], context: dict[str, Any]) -> dict[str, str]:
-        return harbor.use_of(context)
+        used = {f"{continuations.NEXT}{part['file']}": continuations.WORDS for part in context.get(CONTINUATIONS, ())}
+        return harbor.use_of(context) | used
 
     def find_members(self, content: bytes) -> list[Member] | None:
         """The documents of a file that has one a line; None if the file is one document."""
@@ -85,15 +97,16 @@ class Atif(Source):
         return [Member(f"line{line}", line, offset, len(data)) for line, offset, data in rows]
 
     def find_embedded(self, first: Any, content: bytes) -> list[Member]:
-        """Where the sub-agents' trajectories are that the document holds. Nothing if its brackets do not fit: then
-        it is refused as a whole."""
+        """Where the sub-agents' trajectories are that the document holds, and whose steps stand among the agent's.
+        Nothing if its brackets do not fit: then it is refused as a whole."""
+        shares = sidechains(first, content)
         if not isinstance(first, dict) or not first.get("subagent_trajectories"):
-            return []
+            return shares
         try:
             ranges = element_ranges(content, "subagent_trajectories")
         except ValueError:
             return []
-        embedded: list[Member] = []
+        embedded = shares
         line, seen = 1, 0
         for number, (begin, end) in enumerate(ranges, start=1):
             line += content.count(b"\n", seen, begin)
@@ -104,8 +117,15 @@ class Atif(Source):
     def parse(self, content: bytes, context: dict[str, Any], rules: NormalizeRules) -> ParsedSession:
         if context.get(harbor.NATIVE):
             raise MalformedSession(Fault("beside_trajectory", 1, "repeats what the native session beside it says"))
+        if CONTINUED in context:
+            raise MalformedSession(Fault("continuation", 1, "goes on with a trajectory beside it, which has its steps"))
         document = self.read_document(content)
-        rows = self.step_rows(content, len(document.steps))
+        all_rows = self.step_rows(content, len(document.steps))
+        share = context.get(SHARE)
+        rows = rows_of(all_rows, share)
+        is_mixed = len(rows) < len(all_rows)
+        further = context.get(CONTINUATIONS, [])
+        own, rows = rows, rows + continuations.rows_of(further)
         described = int(document.schema_version is not None)
         builder = AtifBuilder(StepList(rules), document.agent)
         for row in rows:
@@ -114,21 +134,30 @@ class Atif(Source):
         steps = builder.list
         times, time_faults = read_times((row.value.timestamp, row.line) for row in rows)
         subagents = len(document.subagent_trajectories or [])
+        used = builder.usage.known()["input_tokens"]
+        final = continuations.final_metrics(document.final_metrics, further, used)
         session = ParsedSession(
             source_format=self.format_name,
             session_id=text_of(document.session_id) or text_of(document.trajectory_id),
             session_version=str(document.schema_version).removeprefix(VERSION) if described else None,
             models=list(builder.models),
+            harness=harness_of(document.agent),
             order_ambiguous=any(step["order_ambiguous"] for step in steps.steps),
             escaped_fields=steps.escaped_fields,
             steps=steps.steps,
             user_turns=steps.user_turns,
-            run=run_summary(builder, document.final_metrics, times),
-            records_in=described + len(rows) + subagents,
+            run=run_summary(builder, None if is_mixed else final, times),
+            records_in=len(rows) if share is not None else described + len(all_rows) + subagents + len(rows) - len(own),
             record_digests=[step_digest(row) for row in rows],
-            warnings=warnings_of(content, document) + time_faults,
+            warnings=warnings_of(content, document, is_whole=bool(further) and not further[-1]["goes_on"])
+            + time_faults,
         )
         session.record_counts.update(+steps.counts)
+        if share is not None:
+            session.session_id = share or session.session_id
+            return session
+        if is_mixed:
+            session.record_counts["subagent_step"] = len(all_rows) - len(own)
         if described:
             session.record_counts["metadata:document"] = 1
         if subagents:
@@ -170,6 +199,24 @@ class AtifSteps(Atif):
 
     def step_rows(self, content: bytes, expected: int) -> list[RawLine]:
         return step_rows(content, None, expected)
+
+
+def rows_of(rows: list[RawLine], share: str | None) -> list[RawLine]:
+    """The steps of one sub-agent; None: those of the agent, or all where it has none: then it is a sub-agent's own
+    document."""
+    owners = [sidechain_of(extra_of(row.value)) for row in rows]
+    if share is None and None not in owners:
+        return rows
+    return [row for row, owner in zip(rows, owners, strict=True) if owner == share]
+
+
+def sidechains(first: Any, content: bytes) -> list[Member]:
+    """The sub-agents whose steps stand among the agent's, each as a share of the whole document."""
+    owners = [sidechain_of(step.get("extra")) for step in list_in(first, "steps") if isinstance(step, dict)]
+    if None not in owners:
+        return []
+    names = dict.fromkeys(owner for owner in owners if owner is not None)
+    return [Member(f"sidechain{number}", 1, 0, len(content), name) for number, name in enumerate(names, start=1)]
 
 
 def is_step(value: Any) -> bool:
@@ -265,12 +312,12 @@ def step_digest(row: RawLine) -> bytes:
     return hashlib.blake2b(msgspec.json.format(content, indent=-1), digest_size=16).digest()
 
 
-def warnings_of(content: bytes, document: Document) -> list[Fault]:
-    """What a person should know of a document that was read."""
+def warnings_of(content: bytes, document: Document, is_whole: bool = False) -> list[Fault]:
+    """What a person should know of a document that was read. `is_whole`: what it goes on in was read too."""
     warnings = []
     if not is_utf8(content):
         warnings.append(Fault("invalid_utf8", 1, "line 1: bytes that are not UTF-8; kept as \\xNN"))
-    if document.continued_trajectory_ref is not None:
+    if document.continued_trajectory_ref is not None and not is_whole:
         warnings.append(Fault("continued_elsewhere", 1, "line 1: the trajectory goes on in another document"))
     return warnings
 

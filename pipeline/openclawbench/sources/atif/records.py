@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from openclawbench.sources.io.content_text import image_placeholder, slim_details
+from openclawbench.sources.io.json_values import text_of
 from openclawbench.sources.io.jsonl import decode_shape
 from openclawbench.sources.stated_end import stated_end
 from openclawbench.sources.step_builder import not_blank
@@ -15,6 +16,7 @@ OWN_LABELS = "openclawbench"
 NULL = msgspec.Raw(b"null")
 EXECUTED = {"exec_exit_code": "exitCode", "exec_status": "status", "exec_duration_ms": "durationMs"}
 OF_ONLY_RESULT = ("tool_result_is_error", "tool_result_metadata", "tool_metadata", "metadata")
+SUBAGENTS = "subagentTrajectory"  # among the details of a result: references to the trajectories of sub-agents
 REFERENCE = ("trajectory_id", "session_id", "trajectory_path")
 
 
@@ -44,6 +46,8 @@ class Observation(msgspec.Struct):
 class StepExtra(msgspec.Struct):
     """What Harbor's converters keep of a message and its results. Nothing else of `extra` is read."""
 
+    is_sidechain: Any = None  # of Claude Code: the message is a sub-agent's
+    agent_id: Any = None
     openclaw_role: Any = None
     stop_reason: Any = None
     tool_call_id: Any = None
@@ -80,7 +84,9 @@ class Agent(msgspec.Struct):
     """Who acted."""
 
     name: Any = None
+    version: Any = None
     model_name: Any = None
+    tool_definitions: msgspec.Raw = NULL
 
 
 class Document(msgspec.Struct):
@@ -106,7 +112,8 @@ METRICS = {
     "reasoning": ("reasoning_tokens", "reasoning_output_tokens", "thoughts_tokens"),
     "usd": ("cost_usd",),
 }
-WRITTEN_APART = "openclaw"  # the agent whose prompt_tokens leave out what was written into the cache
+# The agent whose prompt_tokens leave out what was written into the cache, and where Harbor's converter says that.
+WRITTEN_APART = ("openclaw", "cache_write_tokens")
 
 STEP = msgspec.json.Decoder(AtifStep)
 DOCUMENT = msgspec.json.Decoder(Document)
@@ -129,6 +136,18 @@ def extra_of(step: AtifStep) -> StepExtra:
         return EXTRA.decode(step.extra)
     except msgspec.ValidationError:
         return StepExtra()
+
+
+def sidechain_of(extra: Any) -> str | None:
+    """The sub-agent whose step has this `extra`, by its id; empty where it has none, None where the step is the
+    agent's own."""
+    known = extra if isinstance(extra, StepExtra) else convert_extra(extra)
+    return (text_of(known.agent_id) or "") if known.is_sidechain is True else None
+
+
+def convert_extra(extra: Any) -> StepExtra:
+    """The known part of an `extra` that is decoded already."""
+    return msgspec.convert(extra if isinstance(extra, dict) else {}, StepExtra)
 
 
 def without_extra(step: AtifStep) -> AtifStep:
@@ -189,7 +208,7 @@ def details_of(result: ToolResult, extra: StepExtra, is_only: bool = True) -> tu
     error, stated = stated_end(own, *beside(result, extra, is_only))
     if error is None and isinstance(extra.isError, bool):
         error = extra.isError
-    details = own | kept | ({"subagentTrajectory": references} if references else {})
+    details = own | kept | ({SUBAGENTS: references} if references else {})
     details |= {name: value for name, value in stated.items() if name not in details}
     return slim_details(json.dumps(details).encode() if details else b""), error
 
@@ -222,8 +241,8 @@ def figures_of(metrics: Any, prefix: str, agent: Any) -> dict[str, Any]:
         name: next((both[key] for key in prefixed(keys, prefix) if both.get(key) is not None), None)
         for name, keys in METRICS.items()
     }
-    read, written = figures["input"], figures["cache_write"]
-    if agent == WRITTEN_APART and type(read) is int and type(written) is int:
+    read, written = figures["input"], both.get(WRITTEN_APART[1])
+    if agent == WRITTEN_APART[0] and type(read) is int and type(written) is int:
         figures["input"] = read + written
     return figures
 
@@ -231,3 +250,13 @@ def figures_of(metrics: Any, prefix: str, agent: Any) -> dict[str, Any]:
 def prefixed(keys: tuple[str, ...], prefix: str) -> tuple[str, ...]:
     """The keys with a prefix, and those without where a document has them so."""
     return (*(f"{prefix}{key}" for key in keys), *(keys if prefix else ()))
+
+
+def harness_of(agent: Agent | None) -> dict[str, Any]:
+    """A Harness: the agent system by name and version, and the definitions of its tools."""
+    if agent is None:
+        return {}
+    definitions = bytes(agent.tool_definitions)
+    known = definitions not in (b"", b"null", b"[]")
+    tools = definitions.decode("utf-8", "backslashreplace") if known else None
+    return {"name": text_of(agent.name), "version": text_of(agent.version), "tool_definitions": tools}

@@ -2,7 +2,8 @@
 
 Most harnesses put calls and results into one step. Harbor's OpenClaw converter writes each result as an agent step of
 its own (its text repeated as the message, no model call behind it), NeMo writes them as system steps: results belong to
-the latest agent message, by call id, or by place where they name none."""
+the latest agent message, by call id, or by place where they name none. An agent without tool calls acts in its text:
+what comes back names no call."""
 
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
@@ -25,7 +26,7 @@ from openclawbench.sources.io.jsonl import RawLine
 from openclawbench.sources.io.timestamps import iso_time
 from openclawbench.sources.io.usd import Usage
 from openclawbench.sources.result_pairing import clean_name
-from openclawbench.sources.step_builder import Feedback, Moment, Speech, StepList
+from openclawbench.sources.step_builder import Feedback, Moment, Speech, StepList, note_message
 
 FAILED = ("error", "aborted")
 
@@ -46,6 +47,8 @@ class Stretch:
     row: RawLine
     moment: Moment
     extra: StepExtra
+    model: str | None
+    usage: dict[str, Any] | None  # MessageUsage
     results: list[NamedResult] = field(default_factory=list)
 
     @property
@@ -76,7 +79,7 @@ class AtifBuilder:
         if step.source == "user":
             self.follow()
             self.list.counts["user_turn"] += 1
-            self.list.user(content_text(step.message), row)
+            self.list.user(content_text(step.message), row, time)
         elif step.source == "system":
             self.system(row)
         elif step.source == "agent" and is_result(step):
@@ -103,10 +106,10 @@ class AtifBuilder:
         """A message of the agent opens a new stretch."""
         self.follow()
         self.close()
-        self.note_model(row.value)
+        model, usage = self.note_model(row.value)
         extra = extra_of(row.value)
         self.last_stop = extra.stop_reason if isinstance(extra.stop_reason, str) else None
-        self.open = Stretch(row, self.list.moment(time), extra)
+        self.open = Stretch(row, self.list.moment(time), extra, model, usage)
         self.add_results(row)
 
     def system(self, row: RawLine) -> None:
@@ -139,12 +142,13 @@ class AtifBuilder:
             else:
                 self.open.results.append(named_result)
 
-    def note_model(self, step: AtifStep) -> None:
+    def note_model(self, step: AtifStep) -> tuple[str | None, dict[str, Any] | None]:
         """Which model answered, and what it used."""
         model = step.model_name or self.default_model
-        if isinstance(model, str):
+        if isinstance(model, str) and model:
             self.models[model] = None
-        self.usage.add(figures_of(step.metrics, "", self.agent_name), prices=False)
+        usage = self.usage.add(figures_of(step.metrics, "", self.agent_name), prices=False)
+        return model if isinstance(model, str) and model else None, usage
 
     def finish(self) -> None:
         """Close what is open."""
@@ -167,10 +171,15 @@ class AtifBuilder:
         for place, index in enumerate(executed):
             speech = speech_of(step) if place == 0 else None
             self.call(stretch, stretch.calls[index], speech, answers[index], index in ambiguous)
-        if not executed:
+        unnamed = [] if executed or failed else self.act_in_words(stretch, orphans)
+        if unnamed:
+            orphans = [orphan for orphan in orphans if orphan not in unnamed]
+        elif not executed:
             self.reply_or_noise(stretch, failed)
         has_step = len(self.list.steps) > before
-        self.list.counts["step_call" if executed else "step_reply" if has_step else "runner:no_step"] += 1
+        if has_step:
+            note_message(self.list.steps[before], stretch.model, stretch.usage)
+        self.list.counts["step_call" if executed or unnamed else "step_reply" if has_step else "runner:no_step"] += 1
         for orphan in orphans:
             self.list.orphan(None, orphan.feedback, orphan.moment)
 
@@ -180,10 +189,25 @@ class AtifBuilder:
         """One call, with all results that name it."""
         arguments = bytes(call.arguments).decode("utf-8", "backslashreplace")
         known = arguments if arguments and arguments != "null" else None
-        step = self.list.call(name_of(call), known, stretch.moment, stretch.row, speech)
+        call_id = text_id(call.tool_call_id)
+        step = self.list.call(name_of(call), known, stretch.moment, stretch.row, speech, call_id)
         step["order_ambiguous"] = ambiguous
         if answers:
             self.list.answer(step, merge_results([answer.feedback for answer in answers]))
+
+    def act_in_words(self, stretch: Stretch, results: list[NamedResult]) -> list[NamedResult]:
+        """An action that stands in the text, as harnesses without tool calls have it: what came back names no call.
+        Returns the results that are its feedback; none where there is no such action."""
+        step: AtifStep = stretch.row.value
+        text = content_text(step.message)
+        unnamed = [result for result in results if result.call_id is None]
+        if text is None or stretch.calls or not unnamed:
+            return []
+        thinking = Speech(content_text(step.reasoning_content))
+        action = self.list.call(None, None, stretch.moment, stretch.row, thinking)
+        action["action_text"] = text
+        self.list.answer(action, merge_results([result.feedback for result in unnamed]))
+        return unnamed
 
     def note_failure(self, stretch: Stretch) -> None:
         """A message that ended in an error, or was aborted: counted whatever was done before it."""

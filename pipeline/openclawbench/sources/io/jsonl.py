@@ -35,6 +35,7 @@ class RawLine(msgspec.Struct, frozen=True, gc=False):
     length: int  # bytes
     escaped: bool
     value: Any  # decoded
+    file: str | None = None  # which it is in, where that is another than the session's
 
 
 @dataclass

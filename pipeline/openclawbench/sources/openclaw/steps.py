@@ -21,7 +21,7 @@ from openclawbench.sources.openclaw.texts import (
     texts_of,
 )
 from openclawbench.sources.result_pairing import Called, Pairing, clean_name, pair
-from openclawbench.sources.step_builder import StepRows, pointer
+from openclawbench.sources.step_builder import StepRows, note_message, pointer
 
 # Roles of messages that the program or an extension adds for the model: neither a user's turn nor a step.
 ADDED_ROLES = ("custom", "hookMessage", "branchSummary", "compactionSummary")
@@ -54,6 +54,8 @@ class Stretch(msgspec.Struct):
     followed: bool = False  # something other than its results came after it
     unknown: bool = False  # it has content blocks of unknown types
     runner_text: str | None = None  # rule of a text in it that the program wrote in the agent's place
+    model: str | None = None
+    usage: dict[str, Any] | None = None  # MessageUsage
     is_mirror: bool = False  # no record of a model: what a delivery left of a reply
 
 
@@ -119,7 +121,7 @@ class StepBuilder(StepRows):
         self.recent_texts.clear()
         self.stretch.followed = True
         self.counts["user_turn_with_results" if results else "user_turn"] += 1
-        self.new_turn(result_text(message, self.unknown_block) or "", row)
+        self.new_turn(result_text(message, self.unknown_block) or "", row, time)
 
     def results(self, row: RawLine, results: list[Message], time: str | None) -> None:
         """Several results in one record, which the caller counts: each of them will be counted as one."""
@@ -225,7 +227,9 @@ class StepBuilder(StepRows):
 
     def note_model(self, message: Message) -> None:
         if message.model:
-            self.models[f"{message.provider}/{message.model}" if message.provider else message.model] = None
+            name = f"{message.provider}/{message.model}" if message.provider else message.model
+            self.models[name] = None
+            self.stretch.model = name
         self.last_stop = message.stopReason
         self.last_error = as_text(message.errorMessage)
         if message.stopReason in FAILED:
@@ -233,7 +237,7 @@ class StepBuilder(StepRows):
             self.noise["aborted" if message.stopReason == "aborted" else "provider_errors"] += 1
             if message.stopReason == "aborted":
                 self.run_errors.add(self.current_turn())
-        self.usage.add(openclaw_figures(message.usage), spoke=bool(message.content))
+        self.stretch.usage = self.usage.add(openclaw_figures(message.usage), spoke=bool(message.content))
 
     def finish(self) -> None:
         """Close the last stretch, tell each user turn which step follows it."""
@@ -267,6 +271,8 @@ class StepBuilder(StepRows):
         if not executed:
             self.reply_or_noise(open_one, failed)
         made_step = len(self.steps) > before
+        if made_step:
+            note_message(self.steps[before], open_one.model, open_one.usage)
         if open_one.runner_text is not None:
             self.noise["runner_texts"] += 1
             no_step_reason = f"runner_text:{open_one.runner_text}"
@@ -281,6 +287,7 @@ class StepBuilder(StepRows):
         shown = name or "(no name)"
         has_arguments = arguments not in ("", "null")
         step = self.step("tool_call", f"{shown} {arguments}" if has_arguments else shown, name)
+        step["call_id"] = call.id or None
         step["arguments"] = arguments if has_arguments else None  # never inferred: absent is null
         step["order_ambiguous"] = ambiguous
         if result is not None:
@@ -294,6 +301,7 @@ class StepBuilder(StepRows):
             self.noise["synthetic_orphans"] += 1
             return
         step = self.new_orphan(clean_name(result.message.toolName), result.user_turn, result.time)
+        step["call_id"] = result.message.toolCallId or None
         self.attach_result(step, result)
         self.note(step)
 

@@ -72,7 +72,7 @@ class TraceBuilder:
         elif event.role == "user":
             self.stretch.moment.followed = True
             self.counts["user_turn"] += 1
-            self.list.user(event.text("content"), event.row)
+            self.list.user(event.text("content"), event.row, time_of(event))
         elif event.role == "system":
             self.counts["metadata:system"] += 1
         else:
@@ -157,7 +157,9 @@ class TraceBuilder:
         if first and message is not None:
             speech = Speech(thought(message), text_of_message(message), "before", [message.row])
         arguments = next((text for key in ARGUMENTS if (text := call.text(key)) is not None), None)
-        step = self.list.call(tool_name(call), arguments, self.stretch.moment, call.row, speech)
+        step = self.list.call(
+            tool_name(call), arguments, self.stretch.moment, call.row, speech, text_of(call.value.get("call_id"))
+        )
         step["timestamp"] = time_of(call) or step["timestamp"]
         return step
 

@@ -19,6 +19,7 @@ from openclawbench.sources.io.listing_cache import cached_by_listing
 from openclawbench.sources.io.timestamps import iso_time
 
 RESULT = "result.json"
+EVALUATOR = "harbor"  # name of who scored a trial
 CONFIG, AGENT = "config.json", "agent"  # of a trial: its configuration, and the folder of what its agent wrote
 TRIAL = "harbor"  # key of the sidecar, and key of a context
 TRIAL_CONFIG = "harbor_config"  # key of the sidecar
@@ -88,8 +89,15 @@ def trial_of(path: str, sidecars: dict[str, Any]) -> dict[str, Any] | None:
         "error_type": text_of(error.get("exception_type")) if isinstance(error, dict) else None,
         "error_message": text_of(error.get("exception_message")) if isinstance(error, dict) else None,
         "finished_at": iso_time(result.get("finished_at")),
+        "agent": agent_of(result.get("agent_info")),
     }
     return {name: value for name, value in fields.items() if value is not None}
+
+
+def agent_of(info: Any) -> dict[str, Any] | None:
+    """Name and version of the agent that a trial ran; None if it does not say."""
+    named = {name: text_of(info.get(name)) for name in ("name", "version")} if isinstance(info, dict) else {}
+    return named if any(named.values()) else None
 
 
 def interrupted_trial(config: Any) -> dict[str, Any] | None:
@@ -140,11 +148,18 @@ def add_to(session: ParsedSession, context: dict[str, Any], rules: NormalizeRule
     if not trial:
         return
     session.task = session.task or task(trial)
+    session.harness = session.harness or trial.get("agent", {})
     trial_outcome = outcome(trial, rules)
     if session.outcome is None:
         session.outcome = trial_outcome
     elif duplicate_key(trial_outcome) not in map(duplicate_key, session.outcomes):
         session.other_outcomes.append(trial_outcome)
+
+
+def leave_to_parent(session: ParsedSession) -> None:
+    """Take the trial's outcome from the session of a sub-agent: a trial is one pass or one failure, its agent's."""
+    outcomes = [outcome for outcome in session.outcomes if (outcome.get("evaluator") or {}).get("name") != EVALUATOR]
+    session.outcome, session.other_outcomes = next(iter(outcomes), None), outcomes[1:]
 
 
 def task(trial: dict[str, Any]) -> dict[str, Any]:
@@ -175,7 +190,7 @@ def outcome(trial: dict[str, Any], rules: NormalizeRules) -> dict[str, Any]:
         "error_type": error,
         "error_message": trial.get("error_message"),
         "flags": ["partial_reward"] if partial else [],
-        "evaluator": dict.fromkeys(Evaluator.model_fields) | {"name": "harbor", "source_path": trial["file"]},
+        "evaluator": dict.fromkeys(Evaluator.model_fields) | {"name": EVALUATOR, "source_path": trial["file"]},
         "evaluated_at": trial.get("finished_at"),
     }
     del fields["source_model"], fields["native_session_basename"]
