@@ -161,3 +161,23 @@ def test_a_folder_that_may_not_be_listed_ends_the_call(
     monkeypatch.setattr(os, "listdir", denied)
     with pytest.raises(UnreadableInput, match=rf"{refused}: Permission denied\. Make it readable and run again\.$"):
         oracle_files(corpus.tree.parent, OracleRules.load())
+
+
+def test_a_tree_of_the_first_releases_is_named_as_such(tmp_path: Path) -> None:
+    """Its entries have numbers, which no session names."""
+    lines = {
+        "result": [{"idx": 0, "result": "f(x=1)"}, {"idx": 1, "result": "f(x=2)"}],
+        "score": [
+            {"accuracy": 0.5, "correct_count": 1, "total_count": 2},
+            {"id": 1, "model_name": "m", "test_category": "simple", "valid": False, "error": ["x"]},
+        ],
+    }
+    for role, entries in lines.items():
+        path = tmp_path / role / "m" / f"gorilla_openfunctions_v1_test_simple_{role}.json"
+        path.parent.mkdir(parents=True)
+        path.write_text("".join(json.dumps(entry) + "\n" for entry in entries))
+    files = oracle_files(tmp_path, OracleRules.load())
+    assert (files.bfcl, files.jsonl) == ([], [])
+    assert [unused.why.split(",")[0] for unused in files.others] == [
+        "results or scores of BFCL's first releases (2024)"
+    ] * 2

@@ -21,6 +21,10 @@ RESULT, SCORE = "result", "score"
 SUFFIXES = (".jsonl", ".json")
 NO_ORACLE = "neither an oracle JSONL nor a result or score file, packed (.gz, .zst) or not"
 NEVER_SCORED = "results of a category that the evaluator never scores"
+NUMBERED = (
+    "results or scores of BFCL's first releases (2024), whose entries have numbers and not the ids of tasks, so that "
+    "they cannot be joined; score the answers with an evaluator of BFCL v3 or later"
+)
 FIRST_LINE = 64 << 20  # bytes: a result with its inference log is one line
 
 
@@ -108,6 +112,9 @@ def sort_file(files: OracleFiles, path: Path, rules: OracleRules, alone: bool) -
         files.unused(path, NO_ORACLE, expected=rules.is_beside(files.name(path)))
         return
     first, second = first_values(path)
+    if has_numbers(first) or has_numbers(second):
+        files.unused(path, NUMBERED)
+        return
     named = rules.file_parts(name.name)
     role = role_of(first) or (named[1] if named and first is None else None)
     if role is not None:
@@ -135,6 +142,15 @@ def value_of(line: bytes) -> Any:
         return msgspec.json.decode(line)
     except (ValueError, RecursionError):
         return None
+
+
+def has_numbers(entry: Any) -> bool:
+    """True for a result or a failing entry that has a number in place of the id of its task."""
+    if not isinstance(entry, dict) or "source_model" in entry:
+        return False
+    number = entry.get("idx", entry.get("id"))
+    is_entry = "result" in entry or ("valid" in entry and "test_category" in entry)
+    return is_entry and isinstance(number, int) and not isinstance(number, bool)
 
 
 def role_of(first: Any) -> str | None:
