@@ -67,7 +67,8 @@ def test_measures_are_those_of_scikit_learn(seed: int) -> None:
     measured = values(actual_card)
     precision, recall, f1, _ = metrics.precision_recall_fscore_support(*flags, average="binary")
     assert np.allclose([measured[name] for name in ("precision", "recall", "f1")], [precision, recall, f1], atol=1e-6)
-    assert measured["macro_f1"] == pytest.approx(metrics.f1_score(truth, labels, average="macro"), abs=1e-6)
+    macro = metrics.f1_score(truth, labels, average="macro", labels=list(LABELS))
+    assert measured["macro_f1"] == pytest.approx(macro, abs=1e-6)
     by_label = metrics.f1_score(truth, labels, average=None, labels=list(LABELS))
     assert [measured[f"f1_{name}"] for name in LABELS] == pytest.approx(list(by_label), abs=1e-6)
     assert measured["accuracy"] == pytest.approx(metrics.accuracy_score(*flags), abs=1e-6)
@@ -80,6 +81,19 @@ def test_measures_are_those_of_scikit_learn(seed: int) -> None:
     at = rated["at_threshold"]
     assert at["f1"] == pytest.approx(metrics.f1_score(flags[0], [score >= 0.5 for score in scores]), abs=1e-6)
     assert sum(row["trajectories"] for row in rated["calibration_bins"]) == 300
+
+
+@pytest.mark.parametrize("predicted", [LABELS[1], LABELS[4]])
+def test_macro_f1_is_over_all_six_labels_also_those_that_nobody_has(predicted: str) -> None:
+    """The test side has two of them; a detector that names a third does no better for it."""
+    items = [item(number, LABELS[number % 2]) for number in range(10)]
+    rows = [prediction(labelled.key, label=predicted if labelled.label != NORMAL else NORMAL) for labelled in items]
+    truth, labels = [labelled.label for labelled in items], [row.label for row in rows]
+    macro = metrics.f1_score(truth, labels, average="macro", labels=list(LABELS), zero_division=0)
+    measured = values(card(items, rows))
+    assert measured["macro_f1"] == pytest.approx(macro, abs=1e-6)
+    assert measured["macro_f1"] == pytest.approx((2 if predicted == LABELS[1] else 1) / 6, abs=1e-6)
+    assert measured[f"f1_{LABELS[4]}"] is None
 
 
 def test_an_answer_that_cannot_be_read_is_scored_both_ways() -> None:
@@ -234,6 +248,22 @@ def test_scores_are_corrected_by_what_people_say() -> None:
     assert actual_card["corrected"]["base_rate"]["value"] == pytest.approx(1 / 6, abs=1e-6)
     assert actual_card["corrected"]["verdicts"] == 600 and actual_card["corrected"]["borrowed"] == []
     assert values(actual_card["human"])["f1"] == 1.0 and actual_card["human"]["verdicts"] == 600
+
+
+@pytest.mark.parametrize(("failing", "prior"), [(0, 0.0), (44, 0.44), (50, 0.5), (51, 0.51), (100, 1.0)])
+def test_a_corrected_score_says_how_much_of_it_is_prior(failing: int, prior: float) -> None:
+    """The pool holds passing trajectories alone: of the strata of the others nobody has a verdict."""
+    slices = ["fail_high_risk" if number < failing else "pass_low_risk" for number in range(100)]
+    items = [item(number, NORMAL, slice_label=name) for number, name in enumerate(slices)]
+    reviewed = {entry.key: entry for entry in (item(number, slice_label="pass_low_risk") for number in range(500, 520))}
+    rows = [prediction(key, label=NORMAL) for key in [*(entry.key for entry in items), *reviewed]]
+    corrected = card(items, rows, human=reviewed, silver=reviewed)["corrected"]
+    assert corrected["prior"]["share"] == prior and corrected["prior"]["trajectories"] == failing
+    assert corrected["prior"]["strata"] == (["fail_high_risk, silver normal, predicted normal"] if failing else [])
+    if prior > 0.5:
+        assert corrected["measures"] == {} and corrected["base_rate"] is None
+    else:
+        assert corrected["measures"]["accuracy"]["value"] == pytest.approx(1 - prior / 2, abs=0.03)
 
 
 def test_the_corrected_interval_covers_the_truth() -> None:

@@ -5,6 +5,7 @@ from typing import Any
 
 from openclawbench.detect.pages import plots
 from openclawbench.detect.score.card import HEADLINE
+from openclawbench.detect.score.corrected import prior_words
 from openclawbench.detect.settings import LABELS, DetectRules
 from openclawbench.reports.section import Row, Section
 
@@ -75,12 +76,15 @@ def corrected_section(cards: Sequence[Card]) -> Section:
             rows.append(
                 {"detector": card["detector"], "measure": name, **uncorrected, **pick(corrected, "low", "high")}
             )
+    corrected_cards = [card for card in cards if card.get("corrected")]
+    prior = [f" {card['detector']}: {words}" for card in corrected_cards if (words := prior_words(card["corrected"]))]
     return Section(
         name="corrected",
         title="Corrected by verdicts of people",
         about=(
             "Labels err, so scores against them err. In each stratum (risk slice, label, what the detector says) the "
             "verdicts say how many are really anomalous (Jeffreys draws); the scored trajectories are shared out so."
+            + "".join(prior)
         ),
         columns={
             **DETECTOR,

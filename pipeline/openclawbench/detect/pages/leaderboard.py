@@ -59,7 +59,7 @@ COUNTS = {  # paper F.8
 }
 MEASURES = {
     **F1,
-    "macro_f1": "mean F1 over the labels of the six that occur",
+    "macro_f1": "mean F1 over the six labels; 0 for one that no trajectory has",
     **RATES,
     "predicted_share": "share that it calls anomalous, false alarms by unreadable answers included",
 }

@@ -4,7 +4,8 @@ Own choice. The strata of the corrected gap (risk slice x silver label, reports/
 what the detector says: in each, the share that people call anomalous has a Jeffreys posterior from the verdicts on
 trajectories that the detector predicted, and the scored trajectories of the stratum are shared out by it. A stratum
 without a verdict takes those of its slice and silver label, whatever the detector says, and is named; without these
-too it has the prior, one half with its whole width.
+too it has the prior, one half with its whole width: of the pool, which holds passing trajectories alone, none can speak
+for those that fail. How much of a score is prior stands beside it; a score that is mostly prior is none.
 """
 
 from collections import Counter
@@ -20,8 +21,10 @@ from openclawbench.detect.score.measures import BINARY, binary_rates
 from openclawbench.detect.settings import ScoreRules
 from openclawbench.release.record_key import Key
 from openclawbench.reports.corrected_gap import FEW_VERDICTS, JEFFREYS, observed_share, stratum_name
+from openclawbench.reports.counting import percent
 
 NO_SLICE = "no slice"
+MOST_PRIOR = 0.5  # share of the trajectories; above it there is no corrected score
 Cell = tuple[str, bool, str]  # slice, silver is anomalous, what the detector says
 ANOMALOUS, NORMAL, NOTHING = "anomalous", "normal", "nothing"  # the last: its answer could not be read
 
@@ -51,7 +54,8 @@ def corrected_scores(
 
     `pairs`: the scored trajectories with silver labels. An answer that could not be read counts as wrong, whatever the
     truth is, as in the headline. `silver`, `human`: labels of the trajectories under review. `digests`: as in
-    `compare_with`.
+    `compare_with`. `prior`: the trajectories of strata without any verdict, each counted one half anomalous; above
+    MOST_PRIOR of all, `measures` is empty and `base_rate` null.
     """
     import numpy as np
 
@@ -80,14 +84,21 @@ def corrected_scores(
         binary_rates(expected_counts(size, share, stated))
         for size, share in ((sizes, shares), (drawn_sizes, drawn_shares))
     )
+    prior = prior_of(cells, sizes, used, shares)
+    is_score = prior["share"] <= MOST_PRIOR
     return {
+        "prior": prior,
         "verdicts": sum(tally.settled for tally in verdicts.values()),
-        "measures": {name: with_interval(values[name], draws[name], rules.confidence)._asdict() for name in BINARY},
+        "measures": {
+            name: with_interval(values[name], draws[name], rules.confidence)._asdict() for name in BINARY if is_score
+        },
         "base_rate": with_interval(
             (sizes @ shares) / sizes.sum(),
             (drawn_sizes * drawn_shares).sum(axis=1) / drawn_sizes.sum(axis=1),
             rules.confidence,
-        )._asdict(),
+        )._asdict()
+        if is_score
+        else None,
         "strata": [
             stratum_row(cell, int(size), tally, mine.settled)
             for cell, size, tally, mine in zip(cells, sizes, used, own, strict=True)
@@ -97,6 +108,36 @@ def corrected_scores(
         ],
         "borrowed": [cell_name(cell) for cell, mine in zip(cells, own, strict=True) if not mine.settled],
     }
+
+
+def prior_of(cells: Sequence[Cell], sizes: Any, used: Sequence[Verdicts], shares: Any) -> dict[str, Any]:
+    """The part of the scored trajectories, and of those that are taken for anomalous, that no verdict speaks for."""
+    without = [number for number, tally in enumerate(used) if not tally.settled]
+    anomalous = float(sizes @ shares)
+    return {
+        "trajectories": int(sum(sizes[number] for number in without)),
+        "share": round(float(sum(sizes[number] for number in without) / sizes.sum()), 6),
+        "anomalous_share": round(float(sum(sizes[n] * shares[n] for n in without)) / anomalous, 6)
+        if anomalous
+        else None,
+        "strata": [cell_name(cells[number]) for number in without],
+    }
+
+
+def prior_words(corrected: Mapping[str, Any]) -> str:
+    """How much of a corrected score is prior, as a sentence; empty if nothing is."""
+    prior = corrected["prior"]
+    if not prior["trajectories"]:
+        return ""
+    scored = sum(row["trajectories"] for row in corrected["strata"])
+    about = (
+        f"{prior['trajectories']} of {scored} trajectories ({percent(prior['share'])}) are of strata without a verdict "
+        "and count as one half anomalous"
+    )
+    if not corrected["measures"]:
+        return f"No corrected score: {about}, so it would be mostly prior. Review some of them."
+    of_anomalous = percent(prior["anomalous_share"])
+    return f"Partly prior: {about}; of those that are taken for anomalous that is {of_anomalous}."
 
 
 def counted_verdicts(human: Mapping[Key, LabelledTrajectory], reviewed: Sequence[Pair]) -> dict[Cell, Verdicts]:

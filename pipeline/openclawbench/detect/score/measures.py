@@ -83,9 +83,10 @@ def binary_rates(counts: "dict[str, NDArray[Any]]") -> "dict[str, NDArray[Any]]"
 def compute_measures(
     matrices: "NDArray[Any]", convention: Convention = "wrong", absent: "NDArray[Any] | None" = None
 ) -> "dict[str, NDArray[Any]]":
-    """MEASURES of matrices (…, 7, 7). Macro F1 is the mean over the true labels; it is NaN if there is only one.
-    `absent`: F1 to use for a label that does not occur in a matrix (NaN: leave the label out), so that a bootstrap
-    draw without a rare label averages over the same labels as the full sample."""
+    """MEASURES of matrices (…, 7, 7). Macro F1 is the mean over the six labels, of which one that no trajectory has
+    counts 0, as the paper's vocabulary is closed; it is NaN if all trajectories have one label. `absent`: F1 to use for
+    a label that does not occur in a matrix (NaN: 0), so that a bootstrap draw without a rare label averages the same
+    numbers as the full sample."""
     import numpy as np
 
     matrices = np.asarray(matrices, dtype=float)
@@ -99,6 +100,6 @@ def compute_measures(
     averaged = by_label if absent is None else np.where(np.isnan(by_label), absent, by_label)
     number = (~np.isnan(averaged)).sum(axis=-1)
     with np.errstate(invalid="ignore", divide="ignore"):
-        macro = np.where(number > 1, np.nansum(averaged, axis=-1) / number, np.nan)
+        macro = np.where(number > 1, np.nansum(averaged, axis=-1) / len(LABELS), np.nan)
     values = {**binary_rates(binary_counts(matrices, convention)), "macro_f1": macro}
     return values | {name: by_label[..., place] for place, name in enumerate(BY_LABEL.values())}

@@ -157,6 +157,8 @@ def print_groups(console: Console, cards: Sequence[Mapping[str, Any]]) -> None:
 
 def print_card(console: Console, card: Mapping[str, Any], rules: "DetectRules") -> None:
     """Print the confusion matrix (paper T43) and the measures that need more than labels."""
+    from openclawbench.detect.score.corrected import prior_words
+
     names = [rule.short for rule in rules.labels]
     rows = [[name, *row] for name, row in zip(names, card["confusion"], strict=True)]
     console.print(table(f"Confusion of {one_line(card['detector'])}: a row a label", ["", *names, "unreadable"], rows))
@@ -171,7 +173,10 @@ def print_card(console: Console, card: Mapping[str, Any], rules: "DetectRules") 
         ]
         by = pluralize(corrected["verdicts"], "verdict")
         title = f"{one_line(card['detector'])}: against silver, and corrected by {by}"
-        console.print(table(title, ["", "silver", "corrected"], body))
+        if body:
+            console.print(table(title, ["", "silver", "corrected"], body))
+        if prior := prior_words(corrected):
+            console.print(safe(prior), highlight=False)
         if corrected["few_verdicts"]:
             console.print(f"few verdicts: {safe('; '.join(corrected['few_verdicts']))}")
         console.print()
