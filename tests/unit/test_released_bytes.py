@@ -11,10 +11,13 @@ import pytest
 
 from openclawbench.errors import ReleaseBlocked
 from openclawbench.release.card.card import widened_notice
+from openclawbench.release.labels.labels import as_json
 from openclawbench.release.privacy.finder import PrivacyFinder
 from openclawbench.release.privacy.released_bytes import SIGNATURE, finds_in_files, refuse_keys
 from openclawbench.release.privacy.rules import PrivacyRules
 from openclawbench.release.privacy.widened import widened
+from openclawbench.release.provenance import rule_contents
+from openclawbench.rules.loading.own_folder import shipped_path
 
 RULES = PrivacyRules.load()
 PRIVACY_FINDER = PrivacyFinder(RULES)
@@ -99,6 +102,14 @@ def test_ordinary_files_hold_nothing(tmp_path: Path) -> None:
     (tmp_path / "broken.parquet").write_bytes(b"PAR1")
     pl.DataFrame({"a": ["x"]}).write_parquet(tmp_path / "b.parquet")
     (tmp_path / "sums.txt").write_text("9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08  a\n")
+    assert [*finds_in_files(tmp_path, PRIVACY_FINDER)] == []
+
+
+def test_the_rules_of_the_search_hold_nothing_that_they_find(tmp_path: Path) -> None:
+    (tmp_path / "privacy.json").write_bytes(as_json(RULES.model_dump(mode="json")))
+    (tmp_path / "rules.json").write_bytes(as_json(rule_contents({})))
+    for name in ("publish.toml", "taxonomy.toml", "privacy.toml"):
+        (tmp_path / name).write_bytes(shipped_path(name).read_bytes())
     assert [*finds_in_files(tmp_path, PRIVACY_FINDER)] == []
 
 

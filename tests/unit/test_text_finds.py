@@ -80,7 +80,7 @@ def test_each_kind_is_found_as_a_whole_wherever_it_stands(kind: str) -> None:
 def test_every_kind_of_the_rules_is_tested() -> None:
     """Here, or in a form whose outcome is told (test_privacy_forms.py)."""
     actual_kinds = {hit.kind for form in EVERY for hit in PRIVACY_FINDER.hits(filled(form))}
-    assert {rule.kind for rule in RULES.rule} == actual_kinds | set(SECRETS)
+    assert {rule.kind for rule in RULES.rule if rule.source is None} <= actual_kinds | set(SECRETS)
 
 
 @pytest.mark.parametrize("kind", SECRETS)

@@ -1,13 +1,17 @@
 """Loader of privacy.toml: the finds that are searched for in released text, and the action on each group."""
 
 import re
+import tomllib
+from functools import lru_cache
 from importlib import import_module
-from typing import Annotated, ClassVar, Literal, get_args
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self, get_args
 
 from pydantic import AfterValidator, Field, model_validator
 
+from openclawbench.errors import InvalidRules
 from openclawbench.rules.loading.numbers import Amount, Count
-from openclawbench.rules.loading.rule_file import Rules
+from openclawbench.rules.loading.rule_file import Rules, canonical_digest
 from openclawbench.tables.record import Record
 
 Group = Literal["key", "suspected_key", "account", "email", "phone", "user_name", "redacted"]  # strictest first
@@ -15,6 +19,7 @@ Action = Literal["block", "redact", "report"]  # strictest first
 Check = Literal["luhn", "iban", "basic"]
 GROUPS: tuple[Group, ...] = get_args(Group)
 ACTIONS: tuple[Action, ...] = get_args(Action)
+RULE_SETS = ("gitleaks.toml",)
 PLUGINS = "detect_secrets.plugins"
 
 
@@ -38,6 +43,7 @@ class Rule(Record):
     plugin: str | None = None  # module.Class below detect_secrets.plugins
     pattern: Pattern | None = None
     needs: list[str] = Field(default_factory=list)  # plain words: a text must hold one of them …
+    words: list[str] = Field(default_factory=list)  # … or, in lower case, one of these in any case (and `filter`) …
     filter: Pattern | None = None  # … or this; patterns that polars can read too
     values: list[Pattern] = Field(default_factory=list)  # for polars too; the group is the value
     whole: Pattern | None = None  # the text to redact, if the detector gives only a part of it
@@ -47,14 +53,20 @@ class Rule(Record):
     check: Check | None = None  # what the find must satisfy
     wrapped: bool = False  # also found with a line break inside
     encoded: bool = False  # base64 of a text that holds a key
+    source: str | None = None  # the kept rule set that it is from; None: this file
+
+    @property
+    def filter_alone(self) -> bool:
+        """True if a text may hold a find without any of the words."""
+        return not self.words and not self.needs
 
     @model_validator(mode="after")
     def check_rule(self) -> "Rule":
         """Raise ValueError unless the rule has exactly one search, and a quick test that rejects most texts."""
         if (self.plugin is None) == (self.pattern is None):
             raise ValueError(f"{self.kind}: give either plugin or pattern")
-        if not self.needs and self.filter is None:
-            raise ValueError(f"{self.kind}: give needs or filter, so that other texts are passed over quickly")
+        if not self.needs and not self.words and self.filter is None:
+            raise ValueError(f"{self.kind}: give needs, words or filter, so that other texts are passed over quickly")
         if self.values and (self.pattern is None or self.wrapped or self.encoded):
             raise ValueError(f"{self.kind}: values go with a pattern that is neither wrapped nor encoded")
         if any(re.compile(value).groups != 1 for value in self.values):
@@ -63,9 +75,12 @@ class Rule(Record):
 
 
 class PrivacyRules(Rules):
-    """The rules of the search, and the action on each group."""
+    """The rules of the search, and the action on each group. `rule`: those of the file, then those of the kept rule
+    sets that it adopts."""
 
     FILE: ClassVar[str] = "privacy.toml"
+    adopt: list[str]  # files of kept rule sets, shipped beside this one
+    leave_out: list[str] = Field(default_factory=list)  # kinds of theirs that are not searched for
     marker: str
     on_key: Action
     on_suspected_key: Action
@@ -75,6 +90,20 @@ class PrivacyRules(Rules):
     on_user_name: Action
     allow: list[Pattern]
     rule: list[Rule]
+
+    @classmethod
+    def checked(cls, content: dict[str, Any], path: Path) -> Self:
+        """As of every rule file, with the rules that it adopts; those in a release stand there with all others."""
+        rules = super().checked(content, path)
+        if any(rule.source for rule in rules.rule):
+            return rules
+        if unknown := sorted(set(rules.adopt) - set(RULE_SETS)):
+            raise InvalidRules(f"{path}: adopt: there is no rule set {unknown[0]}. Use one of: {', '.join(RULE_SETS)}.")
+        sets = [adopted(name) for name in rules.adopt]
+        further = [rule for rule_set in sets for rule in rule_set.rules if rule.kind not in rules.leave_out]
+        complete = rules.model_copy(update={"rule": [*rules.rule, *further]})
+        complete._digest = canonical_digest([rules.digest, *(rule_set.digest for rule_set in sets)])
+        return complete
 
     @property
     def actions(self) -> dict[str, Action]:
@@ -93,6 +122,23 @@ class PrivacyRules(Rules):
         """Sort key of groups, the strictest first: by action, then by kind."""
         action = self.actions.get(group, "report")
         return ACTIONS.index(action), GROUPS.index(group)
+
+
+class RuleSet(NamedTuple):
+    """A kept rule set. Its rules are not checked on each load: a test checks them."""
+
+    rules: tuple[Rule, ...]
+    digest: str
+
+
+@lru_cache
+def adopted(name: str) -> RuleSet:
+    """A kept rule set, by the name of its file."""
+    content = tomllib.loads((Path(__file__).parents[1] / name).read_text(encoding="utf-8"))
+    defaults = {field: info.get_default(call_default_factory=True) for field, info in Rule.model_fields.items()}
+    source = {"source": content["source"]}
+    rules = (Rule.model_construct(**(defaults | source | row)) for row in content["rule"])
+    return RuleSet(tuple(rules), canonical_digest(content))
 
 
 def plugin_of(name: str) -> object:

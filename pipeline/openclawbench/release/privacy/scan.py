@@ -5,6 +5,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import polars as pl
@@ -217,7 +218,7 @@ def add_texts(value: Any, place: str, step_id: int | None, texts: list[tuple[str
     elif isinstance(value, dict):
         step_id = value.get("step_id", step_id)
         for name, inner in value.items():
-            field_name = name if PLAIN_NAME.fullmatch(name) else UNKNOWN_NAME
+            field_name = shown_name(name)
             if field_name is UNKNOWN_NAME:  # not a field of a record: a text, shown in no place
                 texts.append((place, step_id, name))
             if isinstance(inner, WITH_TEXTS):
@@ -226,6 +227,12 @@ def add_texts(value: Any, place: str, step_id: int | None, texts: list[tuple[str
         for number, item in enumerate(value):
             if isinstance(item, WITH_TEXTS):
                 add_texts(item, f"{place}[{number}]", step_id, texts)
+
+
+@lru_cache(maxsize=4096)
+def shown_name(name: str) -> str:
+    """The name of a field as it is; UNKNOWN_NAME for any other."""
+    return name if PLAIN_NAME.fullmatch(name) else UNKNOWN_NAME
 
 
 def encodable(text: str) -> str:
