@@ -12,6 +12,7 @@ import polars as pl
 
 from openclawbench.base.gc_control import gc_disabled
 from openclawbench.errors import UnreadableInput
+from openclawbench.intake.fragments import with_fragments
 from openclawbench.intake.licenses import with_licenses
 from openclawbench.intake.lineage import collisions, entry_names, family_identity, short_digest, with_parents
 from openclawbench.intake.oracles.files import OracleFiles, oracle_files
@@ -182,7 +183,8 @@ def take_in(
             f"{raw}: holds the data folder {data.root}, so a run would read what runs write. Name the folder of the "
             "sessions alone with --raw, or another --data."
         )
-    entries = with_parents(with_licenses(scan(data, raw, save), raw, accept_noncommercial, TableRules.load()))
+    scanned = with_licenses(scan(data, raw, save), raw, accept_noncommercial, TableRules.load())
+    entries = with_fragments(with_parents(scanned))
     if not entries:
         raise UnreadableInput(f"{raw}: holds no files. Put sessions under {raw}/<source_model>/ or name --raw.")
     faults = collisions(entries)

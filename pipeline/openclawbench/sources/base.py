@@ -20,9 +20,10 @@ from openclawbench.sources.io.step_spool import SpooledSteps
 
 # Keys of contexts: what tells a session from another of equal bytes, by what lies beside it; paths of the files that it
 # names as sessions of its sub-agents; identity of the session that it lies inside; of the one that it continues; of the
-# first of all that were continued so, which are read together; ids of the records of the one that it continues.
+# first of all that were continued so, which are read together; ids of the records of the one that it continues; whether
+# it may be the end of a session beside it.
 IDENTITY, CHILDREN, PARENT = "identity", "children", "parent_identity"
-CONTINUES, FAMILY, KNOWN = "continues", "family", "known_records"
+CONTINUES, FAMILY, KNOWN, FRAGMENT = "continues", "family", "known_records", "fragment"
 TEXT = "text:"  # keys of sidecars that begin so stand for the file's text, and not for its JSON value
 SHARE = "share"  # whose records a session has, among those of several in its bytes
 

@@ -11,6 +11,7 @@ from openclawbench.base.canonical_json import sha256_text
 from openclawbench.base.session_names import NATIVE_NAME, path_name
 from openclawbench.construct.normalize import messages
 from openclawbench.construct.normalize.continued import Continued
+from openclawbench.construct.normalize.fragments import find_fragments
 from openclawbench.construct.normalize.session_file import SessionFile, refuse, trajectory_key
 from openclawbench.construct.normalize.session_rows import add_rows, outcome_row, task_rows
 from openclawbench.construct.normalize.step_columns import StepColumns
@@ -70,15 +71,25 @@ def normalize(
 
 
 def read_files(files: pl.LazyFrame, columns: StepColumns, rules: NormalizeRules) -> tuple[list[SessionFile], Continued]:
-    """Read every file of a shard, each behind those of the session that it continues."""
+    """Read every file of a shard, each behind those of the session that it continues, and with its end where that is a
+    file of its own."""
     table = files.collect()
     continued = Continued(table.select("source_model", "identity", "context").rows())
     order = continued.order()
+    table = table[order] if order != sorted(order) else table
+    fragments = find_fragments(table)
     read = []
-    for at, (row, again) in zip(order, rows_of(table[order] if order != sorted(order) else table), strict=True):
+    for place, (at, (row, own_bytes)) in enumerate(zip(order, rows_of(table), strict=True)):
+        again = own_bytes
+        if place in fragments.end_of:
+            again = partial(fragments.content, place, table["content"])
+            row |= {"content": again(), "is_clean_utf8": False}
         file = read_file(row, rules, continued.context_of(at, json.loads(row["context"]) if row["context"] else {}))
+        if place in fragments.end_of:
+            fragments.point_to(place, table, file)
         continued.note(at, file)
         read.append(with_columns(file, columns, again))
+    fragments.note(read)
     return read, continued
 
 
