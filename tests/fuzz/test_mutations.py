@@ -219,6 +219,14 @@ def test_the_undamaged_documents_are_read(tmp_path: Path) -> None:
     shutil.copyfile(STORE, tmp_path / "raw" / "m" / STORE.name)
     _, result = normalized(tmp_path)
     formats = {row["source_format"] for row in result.trajectories}
-    known = {"atif", "run_artifact", "llm_benchmark", "aec_trajectory", "openclaw_sqlite", "message_list"}
+    known = {
+        "atif",
+        "run_artifact",
+        "llm_benchmark",
+        "aec_trajectory",
+        "openclaw_sqlite",
+        "message_list",
+        "mini_swe_agent",
+    }
     assert formats == known
     assert flip_bits(b"ab", Random(1)) == flip_bits(b"ab", Random(1)) != b"ab"

@@ -120,7 +120,7 @@ def test_an_acp_stream_lies_beside_a_session(content: bytes) -> None:
 
 
 def test_all_formats_are_named() -> None:
-    known = "openclaw, openclaw_sqlite, run_artifact, llm_benchmark, aec_trajectory, atif, message_list"
+    known = "openclaw, openclaw_sqlite, run_artifact, llm_benchmark, aec_trajectory, atif, mini_swe_agent, message_list"
     assert known == FORMATS_READ
 
 

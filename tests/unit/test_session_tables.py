@@ -383,7 +383,8 @@ def test_rows_that_are_no_runs_are_refused_for_that(tmp_path: Path, row: Row, re
 
 
 UNSUPPORTED: dict[str, tuple[Any, str]] = {
-    "x.traj.json": ({"info": {"exit_status": "Submitted"}, "messages": messages(1)}, "a trajectory of mini-swe-agent"),
+    "x.traj.json": ({"info": {"status": "done"}, "entries": []}, "a trajectory"),
+    "swe.json": ({"info": {"exit_status": "submitted"}, "trajectory": []}, "a trajectory of SWE-agent"),
     "x.traj": ("instance: 1\nhistory: []\n", "a trajectory"),
     "x.eval": ("PK\x03\x04", "a log of Inspect"),
     "x.json": ({"simulations": [], "tasks": []}, "results of tau2-bench"),
@@ -413,7 +414,9 @@ def test_what_harbor_made_a_trajectory_of_and_what_is_no_session_stay_beside(tmp
     folder = tmp_path / "raw/m/trial/agent"
     folder.mkdir(parents=True)
     (folder / "trajectory.json").write_text(json.dumps(document(1)))
-    (folder / "mini.trajectory.json").write_text(json.dumps({"info": {}, "messages": messages(1)}))
+    (folder / "mini.trajectory.json").write_text(
+        json.dumps({"info": {"exit_status": "a", "submission": ""}, "messages": messages(1)})
+    )
     (tmp_path / "raw/m/notes.json").write_text(json.dumps({"steps": 3, "events": ["a"], "history": []}))
     _, result, _ = read(tmp_path)
     assert sorted(file["disposition"] for file in result.files) == ["sidecar", "sidecar", "trajectory"]

@@ -21,7 +21,7 @@ from openclawbench.sources.io.mmap_files import sha256_of
 from openclawbench.sources.openclaw.sqlite_store import BESIDE, LOGS, BrokenStore, StoreNote, read_store
 from openclawbench.sources.registry import PART_OF, source_named
 from openclawbench.sources.sidecars import table_row
-from openclawbench.sources.sidecars.harbor import CONVERTED, has_trajectory
+from openclawbench.sources.sidecars.harbor import CONVERTED, trajectory_beside
 from openclawbench.sources.tables.facts import (
     ScoreRanges,
     add_outcome,
@@ -321,7 +321,7 @@ class FileScanner:
         """What is known of a file that no adapter claims: why the rows that it has are no runs, and whether Harbor made
         the trajectory of it that lies beside it."""
         no_run = explain_row(content, identified.first, self.rules)
-        converted = has_trajectory(name, self.names)
+        converted = trajectory_beside(name, self.names) is not None
         return ({NO_RUN: no_run} if no_run else {}) | ({CONVERTED: True} if converted else {})
 
     def read_context(self, name: str, file_format: FileFormat) -> dict[str, Any]:

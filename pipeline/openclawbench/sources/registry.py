@@ -9,6 +9,7 @@ from openclawbench.sources.atif.adapter import Atif, AtifSteps
 from openclawbench.sources.base import Source
 from openclawbench.sources.llm_benchmark import LlmBenchmark
 from openclawbench.sources.message_list import MessageList
+from openclawbench.sources.mini_swe_agent import MiniSweAgent
 from openclawbench.sources.openclaw.adapter import OpenClaw
 from openclawbench.sources.run_artifact.adapter import RunArtifact
 
@@ -19,6 +20,7 @@ FORMATS: tuple[Source, ...] = (
     AecTrajectory(),
     AecConversation(),
     Atif(),
+    MiniSweAgent(),
     ChatMessages(),
     AtifSteps(),
     MessageList(),

@@ -197,7 +197,9 @@ def outcome(trial: dict[str, Any], rules: NormalizeRules) -> dict[str, Any]:
     return fields
 
 
-def has_trajectory(path: str, paths: frozenset[str]) -> bool:
-    """True for a file of an agent in a trial whose ATIF trajectory Harbor wrote beside it: that says the same."""
+def trajectory_beside(path: str, paths: frozenset[str]) -> str | None:
+    """The ATIF trajectory that Harbor wrote beside a file of an agent in a trial: that says the same; None if there is
+    none."""
     before, _, inside = path.rpartition(f"/{AGENT}/")
-    return bool(before and inside) and f"{before}/{AGENT}/{ATIF_NAME}" in paths
+    trajectory = f"{before}/{AGENT}/{ATIF_NAME}"
+    return trajectory if before and inside and trajectory != path and trajectory in paths else None
