@@ -10,6 +10,12 @@ cannot be done is raised as `OpenClawBenchError`, whose text says what to do.
 """
 
 import os
+import sys
+
+# `python -m openclawbench` puts the current folder before every other. Its files are data, no modules of this program.
+if sys.argv[:1] == ["-m"] and not sys.flags.safe_path and not __file__.startswith(f"{sys.path[0]}{os.sep}"):
+    del sys.path[0]
+
 from typing import TYPE_CHECKING, Any
 
 from openclawbench import api

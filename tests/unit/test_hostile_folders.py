@@ -5,6 +5,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 
 import polars as pl
@@ -14,7 +15,7 @@ from privileges import one_who_may_not_read_everything
 
 from openclawbench.construct.normalize.normalize import normalize
 from openclawbench.intake.intake import Intake, take_in
-from openclawbench.intake.raw_folder import LINKS, NO_FOLDER, files_below
+from openclawbench.intake.raw_folder import LINKS, NO_FOLDER, files_below, why_unreadable
 from openclawbench.records.session import RunManifestRow, SourceFile
 from openclawbench.rules.intake.normalize import NormalizeRules
 from openclawbench.storage.data_folder import DataFolder
@@ -105,6 +106,20 @@ def test_links_that_lead_to_ever_more_folders(tmp_path: Path) -> None:
     assert 1 <= len(names) <= LINKS + 1
     assert f"d{levels - 1}/x.jsonl" in names
     assert len(result) < 4 * LINKS * levels
+
+
+@pytest.mark.parametrize("target", ["/proc/self", "/", "/proc", "/sys", "/dev"])
+def test_a_link_to_the_systems_own_files_is_told_and_not_followed(target: str, tmp_path: Path) -> None:
+    raw = tmp_path / "raw"
+    (raw / "m").mkdir(parents=True)
+    (raw / "m" / "x.jsonl").write_text(session("x"))
+    (raw / "m" / "link").symlink_to(target)
+    (raw / "m" / "own").symlink_to(raw)
+    names = dict(islice(files_below(str(raw)), 50))
+    assert names.keys() == {"m/x.jsonl", "m/link", "m/own"}
+    assert names["m/x.jsonl"] is not None
+    assert names["m/link"] is names["m/own"] is None
+    assert "/proc" in why_unreadable(raw / "m" / "link")
 
 
 @pytest.mark.parametrize("content", [session("x") + session("x"), session("x")[:-9], "", session("y"), None])

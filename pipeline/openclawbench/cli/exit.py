@@ -7,11 +7,13 @@ import traceback
 from collections.abc import Callable
 from contextlib import suppress
 from types import FrameType
+from typing import NoReturn
 
-from openclawbench.base.terminal import errors, sentence
+from openclawbench.base.terminal import errors, one_line, sentence
 from openclawbench.errors import USAGE_STATUS, Interrupted, OpenClawBenchError
 
 OUTPUT_CLOSED_STATUS = 128 + 13  # as of a program that SIGPIPE ends
+OUT_OF_ROOM = ("No space left", "os error 28", "Disk quota exceeded", "File too large")  # as polars says it
 ERROR_STYLE = "red"  # on a terminal where NO_COLOR is not set
 
 
@@ -35,16 +37,31 @@ def run_program(program: Callable[[], None], debug: bool = False) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left is flushed at the end
         sys.exit(OUTPUT_CLOSED_STATUS)
     except OSError as error:
-        if debug:
-            raise
-        errors().print(f"error: {sentence(error)}. Make room or give access, and run again.", style=ERROR_STYLE)
-        sys.exit(USAGE_STATUS)
-    except polars_errors():
+        end_for_storage(str(error), debug)
+    except sqlite_errors() as error:
+        end_for_storage(f"a database is damaged, or has no room: {error}", debug)
+    except polars_errors() as error:
         from openclawbench.storage.parquet_check import cause_in_what_was_read
 
-        if (damage := cause_in_what_was_read()) is None:
+        if (damage := cause_in_what_was_read()) is not None:
+            exit_with(damage, debug)
+        if not any(text in str(error) for text in OUT_OF_ROOM):
             raise
-        exit_with(damage, debug)
+        end_for_storage(str(error), debug)
+
+
+def end_for_storage(reason: str, debug: bool) -> NoReturn:
+    """Print what a disk, file or database refuses, and exit. Called while its error is handled."""
+    if debug:
+        raise  # noqa: PLE0704
+    message = one_line(reason).rstrip(".")
+    errors().print(f"error: {message}. Make room or give access, and run again.", style=ERROR_STYLE)
+    sys.exit(USAGE_STATUS)
+
+
+def sqlite_errors() -> tuple[type[BaseException], ...]:
+    """What a database raises; nothing where none was opened."""
+    return (sys.modules["sqlite3"].Error,) if "sqlite3" in sys.modules else ()
 
 
 def polars_errors() -> tuple[type[BaseException], ...]:

@@ -15,7 +15,11 @@ from openclawbench.sources.openclaw.session_index import is_index
 from openclawbench.sources.openclaw.sqlite_store import MAGIC
 from openclawbench.tables.bytes_column import LARGE_BYTES
 
-NO_FOLDER = "a folder that cannot be listed, a link that leads back, or one of too many. Make it readable or remove it."
+NO_FOLDER = (
+    "a folder that cannot be listed, a link that leads back or to the system's own files (/proc), or one of too many. "
+    "Make it readable or remove it."
+)
+OF_THE_SYSTEM = ("dev", "proc", "sys")  # folders at the top whose files are no files: they lead back, and have no end
 LINKS = 64  # to one folder that are followed: two in each lead to a million of what is twenty folders further
 Stamp = list[int]
 
@@ -42,12 +46,19 @@ def files_below(top: str, every: bool = False) -> Iterator[tuple[str, Stamp | No
             if kind == stat.S_IFDIR:
                 is_link = entry.is_symlink()
                 real = os.path.realpath(entry.path) if is_link else f"{above[-1]}/{entry.name}"
-                if not (is_link and (real in above or visits[real] >= LINKS)):
+                if not (is_link and (leads_back(real, above) or visits[real] >= LINKS)):
                     waiting.append((entry.path, f"{name}/", (*above, real)))
                     continue
             looks_like_one = every or ".jsonl" in entry.name or is_index(entry.name)
             if kind in (stat.S_IFDIR, stat.S_IFREG) or stamp is not None or looks_like_one:
                 yield name, stamp
+
+
+def leads_back(real: str, above: tuple[str, ...]) -> bool:
+    """True for a folder that a link leads to if it is one of those above, holds one of them, or is the system's own."""
+    return real.split("/")[1] in OF_THE_SYSTEM or any(
+        f"{folder}/".startswith(f"{real.rstrip('/')}/") for folder in above
+    )
 
 
 def stamp_of(entry: os.DirEntry[str]) -> Stamp | None:

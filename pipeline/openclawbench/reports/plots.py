@@ -42,7 +42,9 @@ def pictures(draw: "Callable[[], Figure]", kinds: Sequence[str], about: str | No
     import matplotlib
 
     logging.getLogger("matplotlib.font_manager").setLevel(logging.ERROR)
-    with matplotlib.rc_context(STYLE):
+    with matplotlib.rc_context():
+        matplotlib.rcdefaults()  # not the user's matplotlibrc
+        matplotlib.rcParams.update(STYLE)
         return {kind: encoded(draw(), kind, about) for kind in kinds}  # a figure keeps its last layout: redraw
 
 
