@@ -16,9 +16,12 @@ import typer
 
 from openclawbench.base.terminal import safe
 from openclawbench.cli.complete import complete_trajectory
+from openclawbench.workspace.configuration.folder import DEFAULT, enter, refuse_missing_folder
 from openclawbench.workspace.configuration.setting_table import SETTINGS, Setting
 
-DATA = Path("data")
+DATA = DEFAULT
+MAKES_ONE = ("demo", "exam", "plan")  # commands
+NEEDS_NONE = (*MAKES_ONE, "doctor", "config_show", "view")
 DataOption = typer.Option("--data", envvar="OPENCLAWBENCH_DATA", help="The data folder, the only one written to.")
 Data = Annotated[Path, DataOption]
 Json = Annotated[bool, typer.Option("--json", help="Print results as JSON.")]
@@ -83,6 +86,27 @@ def with_settings(*groups: Group) -> Callable[[Callable[..., None]], Callable[..
         return call
 
     return decorate
+
+
+def in_data_folder(command: Callable[..., None]) -> Callable[..., None]:
+    """Before a command with --data: refuse a folder that is not there, so that nothing is made for a mistyped name, and
+    put its own rules in force. Commands that take --raw find out themselves, because it makes a new folder."""
+    signature = inspect.signature(command)
+    if "data" not in signature.parameters:
+        return command
+    default, takes_raw = signature.parameters["data"].default, "raw" in signature.parameters
+    name = command.__name__
+
+    @wraps(command)
+    def call(*args: Any, **values: Any) -> None:
+        data = values.get("data", default)
+        names_another = any(values.get(other) is not None for other in ("release", "folder", "raw_dir"))
+        if not (takes_raw or names_another or (data == default and name in NEEDS_NONE)):
+            refuse_missing_folder(data, may_be_new=name in MAKES_ONE)
+        enter(data)
+        command(*args, **values)
+
+    return call
 
 
 def with_debug(command: Callable[..., None]) -> Callable[..., None]:

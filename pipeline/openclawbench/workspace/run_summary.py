@@ -86,7 +86,11 @@ def cautions(report: RunReport) -> list[str]:
     """A sentence for each side of a cut that has too few records or anomalies."""
     if report.tables is None:
         return []
-    return split_cautions(report.tables[LabelAssignment], report.tables[LabelPlace], ReleaseRules.load())
+    return split_cautions(
+        report.tables[LabelAssignment],
+        report.tables[LabelPlace],
+        ReleaseRules.load(overrides=report.tables.run.overrides),
+    )
 
 
 def reasons_for_a_person(report: RunReport, settings: Settings) -> list[str]:

@@ -1,22 +1,18 @@
 """The settings in force for a data folder, each with its origin (setting_layers.py)."""
 
-import os
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 from openclawbench.base.shard_selection import ShardSelection
 from openclawbench.errors import UsageError
 from openclawbench.intake.raw_object_store import Raw
-from openclawbench.judge.prompts import OF_FOLDER as PROMPTS_OF_FOLDER
-from openclawbench.judge.prompts import PINS_OF_FOLDER
 from openclawbench.judge.settings import AskingSettings
-from openclawbench.rules.loading.own_folder import OF_FOLDER as RULES_OF_FOLDER
 from openclawbench.storage.data_folder import DataFolder
 from openclawbench.storage.object_store import ObjectStore, is_url
+from openclawbench.workspace.configuration.folder import put_in_force, refuse_missing_folder
 from openclawbench.workspace.configuration.setting_layers import Layers, read_layers
 from openclawbench.workspace.configuration.setting_table import JUDGES, NO_JUDGE, SETTINGS
 from openclawbench.workspace.configuration.trust import SETTINGS_FILE
@@ -25,7 +21,6 @@ SCHEME = re.compile(r"\w+:/")
 STORAGE = ("raw", "parts", "endpoint_url", "ray_address")  # addresses that every command needs
 NEEDED = "needs"  # in work/layout.json: storage settings that the last run was given, by name alone
 ASKING = ("base_url", "budget_usd", "budget_tokens", "price_in", "price_out", "price_cached", "rules")  # to ask
-FOLDERS = {"rules": RULES_OF_FOLDER, "prompts": PROMPTS_OF_FOLDER, "prompt_versions": PINS_OF_FOLDER}
 
 
 @dataclass(frozen=True)
@@ -105,10 +100,7 @@ def in_force(data: DataFolder, layers: Layers) -> Settings:
     oracle = values["oracle"] or (str(default_oracle) if default_oracle.is_dir() else None)
     if parts is not None and not is_url(parts):
         raise UsageError(f"--parts {parts}: is not an address. Write s3://bucket/prefix, or leave it out.")
-    for name, variable in FOLDERS.items():
-        os.environ.pop(variable, None)
-        if layers.origin[name] == "file":
-            os.environ[variable] = values[name]
+    put_in_force({name: value for name, value in values.items() if layers.origin[name] == "file"})
     return Settings(
         **own
         | {
@@ -137,18 +129,6 @@ def for_folder_within(chosen: Settings, root: Path, raw: Path, oracle: Path) -> 
     UsageError if the data folder says how to ask, and is not trusted."""
     chosen.refuse_untrusted(ASKING if chosen.judge != JUDGES[0] else (), root)
     return replace(chosen, raw=raw, oracle=oracle, parts=None, shard=None, second_judge=None, second_model=None)
-
-
-def refuse_missing_folder(root: Path, may_be_new: bool) -> None:
-    """Raise UsageError for a data folder that does not exist; if it may be new, only if one has nearly its name."""
-    if root.exists():
-        return
-    siblings = sorted(path for path in root.parent.iterdir() if path.is_dir()) if root.parent.is_dir() else []
-    close = get_close_matches(root.name, [path.name for path in siblings], n=1)
-    if close or not may_be_new:
-        meant = f'Did you mean "{root.parent / close[0]}"?' if close else "Make one: openclawbench run --raw FOLDER"
-        new = "" if close else f" --data {root}."
-        raise UsageError(f"--data {root}: there is no such folder. {meant}{new}")
 
 
 def refuse_forgotten(data: DataFolder, chosen: Settings) -> None:

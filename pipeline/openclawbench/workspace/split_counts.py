@@ -11,7 +11,7 @@ from openclawbench.tables.record import TRAJECTORY_KEY
 
 FEW = 5  # anomalies on a test side; a rate over fewer is meaningless
 ENOUGH = (1, FEW)
-ADVICE = "set it in your own release.toml once, before anything is published (docs/guides/splits.md)"
+ADVICE = "write it into openclawbench.toml once, before anything is published (docs/guides/splits.md)"
 DEFAULT_CUT = next(iter(CUTS))
 DECIDED = pl.col("label_status") != "needs_review"  # accepted, or the rules judge's baseline
 ANOMALOUS = DECIDED & pl.col("is_anomalous").fill_null(False)

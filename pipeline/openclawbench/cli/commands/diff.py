@@ -9,16 +9,20 @@ from rich.console import Console
 from rich.text import Text
 
 from openclawbench.base.terminal import one_line, output, table
-from openclawbench.cli.options import Json
+from openclawbench.cli.options import DATA, Data, Json
 from openclawbench.cli.write_output import write_output
+from openclawbench.storage.data_folder import DataFolder
 
 ReleaseA = Annotated[Path, typer.Argument(metavar="RELEASE_A", help="The former release.")]
-ReleaseB = Annotated[Path, typer.Argument(metavar="RELEASE_B", help="The later release.")]
+Release = Annotated[
+    Path | None, typer.Argument(metavar="[RELEASE_B]", help="The later release; default: that of --data.")
+]
 
 
 def diff(
     before: ReleaseA,
-    after: ReleaseB,
+    release: Release = None,
+    data: Data = DATA,
     markdown: Annotated[Path | None, typer.Option("--markdown", help="Also write it as Markdown.")] = None,
     examples: Annotated[int, typer.Option("--examples", min=0, help="Examples of each row.")] = 3,
     json_out: Json = False,
@@ -28,7 +32,7 @@ def diff(
     from openclawbench.release.diff.diff import diff as compare
     from openclawbench.release.diff.markdown import as_markdown
 
-    difference = compare(before, after, examples)
+    difference = compare(before, release or DataFolder(data).release, examples)
     if markdown is not None:
         write_output([as_markdown(difference, MEANINGS).encode()], markdown)
     if json_out:

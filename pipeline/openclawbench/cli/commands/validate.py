@@ -1,26 +1,32 @@
 """`openclawbench validate`: what is wrong with a release, as a table or as JSON."""
 
 import json
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from openclawbench.base.terminal import output, pluralize, table
-from openclawbench.cli.options import Json, ReleaseFolder
+from openclawbench.cli.options import DATA, Data, Json
 from openclawbench.errors import NEEDS_A_PERSON
 from openclawbench.release.validate.findings import Findings
+from openclawbench.storage.data_folder import DataFolder
 from openclawbench.workspace.release_settings import PLACES
 
+Release = Annotated[
+    Path | None,
+    typer.Argument(metavar="[RELEASE_DIR]", help="A release folder, or any copy of one; default: that of --data."),
+]
 Workers = Annotated[
     int | None, typer.Option("--workers", min=1, help="Maximum number of processes; default: one per processor.")
 ]
 
 
-def validate(release: ReleaseFolder, workers: Workers = None, json_out: Json = False) -> None:
+def validate(release: Release = None, data: Data = DATA, workers: Workers = None, json_out: Json = False) -> None:
     """Check a release against itself: derive it again from its texts, answers and rules, and compare."""
     from openclawbench import api
 
-    findings = api.validate(release, workers)
+    findings = api.validate(release or DataFolder(data).release, workers)
     if json_out:
         print(json.dumps(findings.as_data(), indent=1, ensure_ascii=False))
     else:

@@ -25,7 +25,9 @@ LEFT_OUT_FILE = "label_exclusions.jsonl"
 PART_STATUSES = (ACCEPTED, BASELINE)  # label_status -> rows in a Parquet file of their own for each label file
 
 
-def write_labels(assignments: Sequence[Path], certificates: pl.DataFrame, staging: StagingFolder) -> None:
+def write_labels(
+    assignments: Sequence[Path], certificates: pl.DataFrame, staging: StagingFolder, rules: ReleaseRules
+) -> None:
     """Label files of every cut as JSONL and Parquet; a reason row for each record left out of a cut. `assignments`:
     parts of LabelAssignment. hold_out/<model>/ has every record of that model on the test side, those of the others on
     the train side, without the calibration pool, and leaves out what the paper's cut does, for the same reasons."""
@@ -44,7 +46,7 @@ def write_labels(assignments: Sequence[Path], certificates: pl.DataFrame, stagin
         folder, side_of = f"{HOLD_OUT}/{model}/", hold_out(model)
         held = [label_outputs(f"{folder}silver_{side}_labels.jsonl", side_of == side) for side in SIDES]
         write_tables(staging, row_groups(rows), [*chain(*held), left_out_output(folder, side_of, hold_out_reason())])
-    staging.write(SPLITS_FILE, as_json(splits(counted, certificates, ReleaseRules.load())))
+    staging.write(SPLITS_FILE, as_json(splits(counted, certificates, rules)))
 
 
 def write_in_order(parts: Sequence[Path], to: Path, scratch: Path) -> None:

@@ -47,6 +47,7 @@ from openclawbench.release.writer.side_by_side import Call, MakeEngine, side_by_
 from openclawbench.release.writer.summarize import summary_files
 from openclawbench.rules.fulltax.taxonomy import Taxonomy
 from openclawbench.rules.loading.rule_file import Overrides, rule_path
+from openclawbench.rules.release.release import ReleaseRules
 from openclawbench.tables.record import TRAJECTORY_KEY
 
 NOT_ASKED = "not_asked"  # name in the summary's group `judge` of records that no judge saw
@@ -126,9 +127,11 @@ def master_tables(written: list[WrittenPiece]) -> list[str]:
     return [of_piece.piece.name(MASTER_FILE) for of_piece in written]
 
 
-def write_label_files(staging: StagingFolder, assignments: list[Path], certificates: pl.LazyFrame) -> None:
+def write_label_files(
+    staging: StagingFolder, assignments: list[Path], certificates: pl.LazyFrame, overrides: Overrides
+) -> None:
     """The label files of every cut."""
-    write_labels(assignments, certificates.collect(), staging)
+    write_labels(assignments, certificates.collect(), staging, ReleaseRules.load(overrides=overrides))
 
 
 def write_human_rows(staging: StagingFolder, verdicts: Sequence[HumanVerdict], assignments: list[Path]) -> None:

@@ -14,8 +14,8 @@ app = typer.Typer(help="The settings in force, and which data folders may say wh
 Folder = Annotated[Path | None, typer.Argument(metavar="[FOLDER]", help="A data folder; default: that of --data.")]
 
 
-@app.command()
-def show(data: Data = DATA, json_out: Json = False) -> None:
+@app.command("show")
+def config_show(data: Data = DATA, json_out: Json = False) -> None:
     """Every setting with its value and where it comes from."""
     show_settings(data, json_out)
 
