@@ -84,10 +84,11 @@ def test_labels_are_those_of_the_release(calls: dict[str, Ended], small: Ran, ou
 
 
 def texts_of_steps(data: Path) -> Steps:
-    """Texts of the steps of each trajectory, in the order of what they say: formats form ids in different ways."""
+    """Texts of the steps of each trajectory, in the order of what they say: formats form ids in different ways. A line
+    end of Unicode in arguments is written as its escape in an export."""
     result: dict[tuple[str, str], list[list[str]]] = {}
     for row in sorted(table(data, "step"), key=lambda row: row["step_id"]):
-        texts = [repr(row[name]) for name in KEPT]
+        texts = [repr(row[name]).replace("\\u2028", "\\\\u2028") for name in KEPT]
         result.setdefault((row["source_model"], row["trajectory_id"]), []).append(texts)
     return sorted((model, steps) for (model, _), steps in result.items())
 

@@ -74,31 +74,31 @@ def read(tmp_path: Path, files: Row) -> Normalized:
 
 def test_a_trial_is_one_trajectory_with_its_task(tmp_path: Path) -> None:
     normalized = read(tmp_path, TRIAL)
-    top, helper = sorted(normalized.trajectories, key=lambda row: row["parent_trajectory_id"] or "")
-    assert helper["parent_trajectory_id"] == top["trajectory_id"]
+    (top,) = normalized.trajectories
     assert [turn["text"] for turn in normalized.turns if turn["trajectory_id"] == top["trajectory_id"]] == ["The task"]
     steps = [(step["step_id"], step["action_text"], step["reflection_text"]) for step in normalized.steps_of(top)]
     assert steps == [(1, "look", "a.txt"), (2, "write", "ok"), (3, "Done.", None)]
     fates = {Path(row["path"]).name: (row["disposition"], row["reason"]) for row in normalized.files}
+    assert fates[SUMMARY] == ("sidecar", "context_summary")
     assert fates["trajectory.cont-1.json"] == fates["trajectory.cont-2.json"] == ("sidecar", "continuation")
 
 
 def test_tokens_of_copied_context_count_once(tmp_path: Path) -> None:
     """The last document counts those of the whole trial."""
-    (top, _) = sorted(read(tmp_path, TRIAL).trajectories, key=lambda row: row["parent_trajectory_id"] or "")
+    (top,) = read(tmp_path, TRIAL).trajectories
     assert (top["run"]["input_tokens"], top["run"]["output_tokens"]) == (75, 3)
 
 
 def test_totals_of_the_last_document_alone_are_not_those_of_the_run(tmp_path: Path) -> None:
     last = THIRD | {"final_metrics": {"total_prompt_tokens": 30}}
     files = TRIAL | {"agent/trajectory.cont-2.json": last}
-    (top, _) = sorted(read(tmp_path, files).trajectories, key=lambda row: row["parent_trajectory_id"] or "")
+    (top,) = read(tmp_path, files).trajectories
     assert top["run"]["input_tokens"] == 60
 
 
 def test_a_step_of_a_later_document_points_to_its_bytes(tmp_path: Path) -> None:
     normalized = read(tmp_path, TRIAL)
-    top = next(row for row in normalized.trajectories if row["parent_trajectory_id"] is None)
+    (top,) = normalized.trajectories
     files = []
     for step in normalized.steps_of(top):
         (raw,) = step["raw"]
@@ -111,8 +111,9 @@ def test_a_step_of_a_later_document_points_to_its_bytes(tmp_path: Path) -> None:
 
 
 def test_a_trial_is_passed_once(tmp_path: Path) -> None:
-    """What summarized the context is a sub-agent, and no second attempt at the task."""
-    normalized = read(tmp_path, TRIAL)
+    """What a sub-agent did is no second attempt at the task."""
+    steps = json.loads(json.dumps(FIRST).replace(SUMMARY, "helper.json"))
+    normalized = read(tmp_path, TRIAL | {"agent/trajectory.json": steps, "agent/helper.json": HELPER})
     assert len(normalized.trajectories) == 2
     top = next(row for row in normalized.trajectories if row["parent_trajectory_id"] is None)
     assert [row["trajectory_id"] for row in normalized.outcomes] == [top["trajectory_id"]]

@@ -43,6 +43,10 @@ from openclawbench.sources.step_builder import StepList
 
 VERSION = "ATIF-v"
 CONTINUED, CONTINUATIONS = "continued", "continuations"  # keys of a context
+BESIDE = {
+    "continuation": "goes on with a trajectory beside it, which has its steps",
+    "context_summary": "is how the context of a trajectory beside it was shortened, which is no work on the task",
+}
 SPEAKERS = ("system", "user", "agent")
 
 
@@ -79,7 +83,9 @@ class Atif(Source):
         if trial is not None and "id" in trial:
             values[IDENTITY] = canonical_digest([trial["id"], trial.get("step"), self.identity(first, b"")[1]])
         if continuations.continues(path, sidecars):
-            return {CONTINUED: True}
+            return {CONTINUED: "continuation"}
+        if continuations.summarizes(path, sidecars):
+            return {CONTINUED: "context_summary"}
         further = values[CONTINUATIONS] = continuations.read(first, path, sidecars, child_files)
         values[CHILDREN] = sorted({*children, *(child for document in further for child in document.pop("children"))})
         values[harbor.NATIVE] = is_native_of(sidecars.get(harbor.NATIVE), id_of(first, "session_id"))
@@ -118,7 +124,8 @@ class Atif(Source):
         if context.get(harbor.NATIVE):
             raise MalformedSession(Fault("beside_trajectory", 1, "repeats what the native session beside it says"))
         if CONTINUED in context:
-            raise MalformedSession(Fault("continuation", 1, "goes on with a trajectory beside it, which has its steps"))
+            reason = context[CONTINUED]
+            raise MalformedSession(Fault(reason, 1, BESIDE[reason]))
         document = self.read_document(content)
         all_rows = self.step_rows(content, len(document.steps))
         share = context.get(SHARE)

@@ -2,6 +2,7 @@
 
 When terminus-2 summarizes its context, `trajectory.json` ends and `trajectory.cont-1.json` begins with copied steps,
 and so on. All of them are one trajectory: the steps of the first document, and those of the others that are not copied.
+`trajectory.summarization-1-summary.json` and the like are how the harness shortened the context: no work on the task.
 """
 
 import json
@@ -16,6 +17,7 @@ from openclawbench.sources.io.json_values import count_of
 from openclawbench.sources.io.jsonl import RawLine
 
 NAME = re.compile(r"(.+)\.cont-[0-9]+\.json")
+SUMMARY = re.compile(r"(.+)\.summarization-[0-9]+-[a-z]+\.json")  # what a model was asked to shorten the context
 NEXT, FIRST, BEFORE = f"{TEXT}continuation:", "continued", "continued:"  # keys of sidecars: later ones, first, earlier
 MOST = 100  # documents of a trajectory that are looked for
 REFERENCE = "continued_trajectory_ref"
@@ -24,6 +26,9 @@ WORDS = "the steps behind a summary of the context"
 
 def find_sidecars(path: str, paths: frozenset[str]) -> dict[str, str]:
     """The documents that may continue the one at `path`, and those that it may continue."""
+    if (summary := SUMMARY.fullmatch(path)) is not None:
+        first = f"{summary[1]}.json"
+        return {FIRST: first} if first in paths else {}
     name = NAME.fullmatch(path)
     if name is None:
         later = numbered(path.removesuffix(".json"), paths)
@@ -37,6 +42,12 @@ def numbered(stem: str, paths: frozenset[str]) -> list[str]:
     """The documents `<stem>.cont-<n>.json`, in order."""
     files = [f"{stem}.cont-{number}.json" for number in range(1, MOST)]
     return [file for file in files if file in paths]
+
+
+def summarizes(path: str, sidecars: dict[str, Any]) -> bool:
+    """True for a document of how the context of the one beside it was shortened."""
+    first = sidecars.get(FIRST)
+    return SUMMARY.fullmatch(path) is not None and isinstance(first, dict) and "steps" in first
 
 
 def continues(path: str, sidecars: dict[str, Any]) -> bool:
