@@ -197,6 +197,28 @@ def test_an_action_on_both_branches_is_not_abandoned_and_another_under_its_id_is
     assert [step["action_text"] for step in session.abandoned_steps] == ['exec {"command": "ls"}']
 
 
+def leaf(name: str, parent: str, target: str, **more: Any) -> Row:
+    return {"type": "leaf", "id": name, "parentId": parent, "timestamp": HEADER["timestamp"], "targetId": target} | more
+
+
+@pytest.mark.parametrize("more", [{}, {"appendParentId": "side"}], ids=["its target", "another record"])
+def test_a_session_goes_on_where_its_leaf_record_says(more: Row) -> None:
+    start = chain(user("Read"), reply("Read."), user("More?"), reply("More."))
+    side = [entry("side", "r0", 20, reply("Written anew.")), leaf("l", "side", "r3", **more)]
+    texts = [text for text, _ in shown([*start, *side])]
+    assert texts == ["Read.", "More."]
+    parent = more.get("appendParentId", "r3")
+    after = [entry("n0", parent, 30, user("And?")), entry("n1", "n0", 31, reply("That is all."))]
+    assert [text for text, _ in shown([*start, *side, *after])] == ["Read.", "More.", "That is all."]
+
+
+@pytest.mark.parametrize("target", [{"targetId": "gone"}, {}], ids=["a record that is not there", "none"])
+def test_a_leaf_record_that_names_no_record_moves_nothing(target: Row) -> None:
+    start = chain(user("Read"), reply("Read."))
+    end = {"type": "leaf", "id": "l", "parentId": "r1", "timestamp": HEADER["timestamp"]} | target
+    assert [text for text, _ in shown([*start, end])] == ["Read."]
+
+
 # Files of one session
 
 

@@ -20,7 +20,14 @@ from openclawbench.sources.io.record_spans import LazyContent, Spans
 from openclawbench.sources.io.step_spool import StepSpool
 from openclawbench.sources.io.timestamps import iso_time, time_fault
 from openclawbench.sources.openclaw.background_commands import link_background
-from openclawbench.sources.openclaw.branches import Branch, Node, active_branch, is_chain
+from openclawbench.sources.openclaw.branches import (
+    Branch,
+    LeafMove,
+    Node,
+    active_branch,
+    is_chain,
+    with_leaf_moves,
+)
 from openclawbench.sources.openclaw.context import first_prompt, native_name
 from openclawbench.sources.openclaw.copied_context import off_branch, own_branch
 from openclawbench.sources.openclaw.history import history_of
@@ -232,11 +239,20 @@ def find_joined_records(session: ParsedSession, lines: list[RawLine]) -> set[int
 def branch_of(body: list[RawLine], later: set[int], contents: Iterable[Any] | None = None) -> Branch:
     """The active branch of a session's records. `later` ones hang on the record before them though they name no parent;
     `contents`: what they say, if that is not to be read off."""
-    if is_chain([row.value.id for row in body], [row.value.parentId for row in body]):
+    leaves = [at for at, row in enumerate(body) if row.value.type == "leaf" and row.value.targetId is not msgspec.UNSET]
+    moves = {at: leaf_move(body[at].value) for at in leaves}
+    if not moves and is_chain([row.value.id for row in body], [row.value.parentId for row in body]):
         return Branch(active=list(range(len(body))))
     contents = contents or (content_of(row.value) for row in body)
     rows = zip(body, contents, strict=True)
-    return active_branch([node_of(row.value, content, at in later) for at, (row, content) in enumerate(rows)])
+    nodes = [node_of(row.value, content, at in later) for at, (row, content) in enumerate(rows)]
+    return active_branch(with_leaf_moves(nodes, moves) if moves else nodes)
+
+
+def leaf_move(line: SessionRecord | Outline) -> LeafMove:
+    """Where a session goes on after a `leaf` record."""
+    append_parent = line.targetId if line.appendParentId is msgspec.UNSET else line.appendParentId
+    return LeafMove(id_text(line.targetId), id_text(append_parent))
 
 
 def node_of(line: SessionRecord | Outline, content: Any, is_joined: bool) -> Node:

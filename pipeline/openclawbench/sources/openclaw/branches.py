@@ -36,6 +36,32 @@ def is_chain(ids: list[Any], parents: list[Any]) -> bool:
     return all_text and parents == [None, *ids][: len(ids)] and len(set(ids)) == len(ids)
 
 
+class LeafMove(NamedTuple):
+    """What a `leaf` record says: on which record the session goes on, and which one the next record names instead."""
+
+    target: Hashable | None
+    append_parent: Hashable | None
+
+
+def with_leaf_moves(nodes: list[Node], moves: dict[int, LeafMove]) -> list[Node]:
+    """The nodes, those of `leaf` records and of what is appended behind them hung where the session goes on. A move to
+    a record that does not stand before it is none."""
+    hung: list[Node] = []
+    ids: set[Hashable] = {None}
+    last: LeafMove | None = None
+    for at, node in enumerate(nodes):
+        move = moves.get(at)
+        if move is not None and move.target in ids:
+            hung.append(node._replace(parent=move.target, has_parent_key=True))
+            last = move
+        else:
+            follows = last is not None and node.parent == last.append_parent
+            hung.append(node._replace(parent=last.target) if last is not None and follows else node)
+            last = None
+        ids.add(node.id)
+    return hung
+
+
 def active_branch(nodes: list[Node]) -> Branch:
     """Walk from the last record to the root.
 

@@ -14,7 +14,7 @@ from openclawbench.rules.intake.normalize import NormalizeRules, RepairedRules
 from openclawbench.sources.base import History, Told
 from openclawbench.sources.io.json_values import load_json
 from openclawbench.sources.io.timestamps import iso_time
-from openclawbench.sources.openclaw.branches import Node, active_branch
+from openclawbench.sources.openclaw.branches import LeafMove, Node, active_branch, with_leaf_moves
 from openclawbench.sources.openclaw.records import FAILED
 
 BLANK = {"type": "text", "text": ""}
@@ -26,7 +26,9 @@ def history_of(records: Iterable[bytes], rules: NormalizeRules) -> History:
     values = [value_of(record) for record in records]
     records_told = [told_in(at, value, rules) for at, value in enumerate(values)]
     body = [at for at, value in enumerate(values) if value.get("type") != "session"]
-    branch = active_branch([node_of(values[at]) for at in body])
+    leaves = [index for index, at in enumerate(body) if values[at].get("type") == "leaf" and "targetId" in values[at]]
+    moves = {index: leaf_move(values[body[index]]) for index in leaves}
+    branch = active_branch(with_leaf_moves([node_of(values[at]) for at in body], moves))
     on_branch = [records_told[body[index]] for index in branch.active]
     return History(
         active=[record for record in on_branch if record is not None],
@@ -50,6 +52,13 @@ def node_of(value: dict[str, Any]) -> Node:
     name = None if record_id is None else str(record_id)
     parts = {key: part for key, part in value.items() if key != "timestamp"}
     return Node(name, None if parent is None else str(parent), "parentId" in value, parts)
+
+
+def leaf_move(value: dict[str, Any]) -> LeafMove:
+    """Where a session goes on after a `leaf` record."""
+    target = value.get("targetId")
+    ends = (None if name is None else str(name) for name in (target, value.get("appendParentId", target)))
+    return LeafMove(*ends)
 
 
 def told_in(at: int, value: dict[str, Any], rules: NormalizeRules) -> Told | None:

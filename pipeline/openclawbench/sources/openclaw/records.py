@@ -80,6 +80,8 @@ class SessionRecord(msgspec.Struct, gc=False):
     customType: str | None = None
     data: Any = None
     modelId: str | None = None
+    targetId: Any = msgspec.UNSET  # this and the next: of a `leaf` record
+    appendParentId: Any = msgspec.UNSET
 
 
 class Bare(msgspec.Struct, gc=False):
@@ -100,6 +102,8 @@ class Outline(msgspec.Struct, gc=False):
     version: Any = None
     customType: str | None = None
     data: Any = None
+    targetId: Any = msgspec.UNSET
+    appendParentId: Any = msgspec.UNSET
 
 
 NULL = msgspec.Raw(b"null")
@@ -203,7 +207,8 @@ def decode_outline(data: bytes) -> Outline:
         return OUTLINE.decode(data)
     except msgspec.ValidationError:
         line = decode_line(data)
-    return Outline(line.type, line.id, line.parentId, line.version, line.customType, line.data)
+    ends = line.targetId, line.appendParentId
+    return Outline(line.type, line.id, line.parentId, line.version, line.customType, line.data, *ends)
 
 
 def blocks_of(message: Message) -> list[Block]:
