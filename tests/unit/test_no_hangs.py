@@ -6,6 +6,7 @@ import json
 import pytest
 from normalizing import RULES, Row, read
 
+from openclawbench.sources.chat_text import called_in_text, results_in_text, thought_in_text
 from openclawbench.sources.openclaw.texts import without_thought
 from openclawbench.sources.result_pairing import Called, Pairing, pair
 
@@ -42,6 +43,16 @@ def test_calls_of_as_many_tools() -> None:
 def test_calls_and_results_that_have_nothing_in_common() -> None:
     apart = pair([Called(f"a{n}", "x") for n in range(MANY)], [Called(f"b{n}", f"y{n}") for n in range(MANY)])
     assert apart == Pairing(orphans=list(range(MANY)))
+
+
+@pytest.mark.parametrize(
+    "tag", ["<tool_response>", "<tool_call>", "<parameter=", "<parameter=a>", "<think>", " ", "\n"]
+)
+def test_tags_of_chat_templates_again_and_again(tag: str) -> None:
+    for text in (tag * MANY, f"<tool_call><function=f>{tag * MANY}</tool_call>", f"<tool_response>{tag * MANY}"):
+        called_in_text(text)
+        results_in_text(text)
+        thought_in_text(text)
 
 
 @pytest.mark.parametrize("tag", ["<think>", "<think>a</think>", "<final>", "</final>", "x ", "\n"])

@@ -115,8 +115,7 @@ def act(steps: StepList, event: Event) -> None:
         by_place=True,
     )
     for index, (call, row) in enumerate(calls):
-        spoken = [other for other in event.rows if other is not row and (other.value.text or other.value.thinking)]
-        speech = Speech(thinking, text, "before", spoken) if index == 0 else None
+        speech = Speech(thinking, text, "before", spoken_beside(event, row)) if index == 0 else None
         step = steps.call(call.name, call.arguments, moment, row, speech, call.id)
         step["order_ambiguous"] = index in pairing.ambiguous
         if index in pairing.result_of:
@@ -130,6 +129,11 @@ def act(steps: StepList, event: Event) -> None:
         result, row = event.results[orphan]
         nowhere = Moment(moment.message_index, moment.user_turn, None)
         steps.orphan(result.name, feedback_of(result, row), nowhere)
+
+
+def spoken_beside(event: Event, row: RawLine) -> list[RawLine]:
+    """The other records of a message in which something is said or thought."""
+    return [other for other in event.rows if other is not row and (other.value.text or other.value.thinking)]
 
 
 def count_rows(steps: StepList, event: Event, has_calls: bool, has_text: bool) -> None:

@@ -9,8 +9,8 @@ THOUGHT_END = re.compile(r"</(?:think|thinking|thought|reasoning)>", re.IGNORECA
 THOUGHT_START = re.compile(r"<(?:think|thinking|thought|reasoning)>", re.IGNORECASE)
 CALL = re.compile(r"<tool_call>(.*?)(?:</tool_call>|\Z)", re.DOTALL)
 FUNCTION = re.compile(r"<function=([^>\s]+)>(.*)", re.DOTALL)
-PARAMETER = re.compile(r"<parameter=([^>\s]+)>\n?(.*?)\n?</parameter>", re.DOTALL)
-RESULT = re.compile(r"\s*<tool_response>(.*?)</tool_response>", re.DOTALL)
+PARAMETER, PARAMETER_END = re.compile(r"<parameter=([^<>\s]+)>"), "</parameter>"
+RESULT, RESULT_END = "<tool_response>", "</tool_response>"
 
 
 def thought_in_text(text: str | None) -> tuple[str | None, str | None]:
@@ -37,8 +37,7 @@ def called_in_text(text: str | None) -> tuple[list[tuple[str, str | None]], str 
 def read_call(written: str) -> tuple[str, str | None] | None:
     """The call in a tag: a JSON object, or a function with parameters in tags; None if it is neither."""
     if function := FUNCTION.match(written.strip()):
-        parameters = dict(PARAMETER.findall(function[2]))
-        return function[1], json.dumps(parameters, ensure_ascii=False)
+        return function[1], json.dumps(read_parameters(function[2]), ensure_ascii=False)
     try:
         value: Any = json.loads(written)
     except ValueError:
@@ -52,8 +51,29 @@ def read_call(written: str) -> tuple[str, str | None] | None:
     return name, json.dumps(arguments, ensure_ascii=False)
 
 
+def read_parameters(written: str) -> dict[str, str]:
+    """The parameters of a function in tags; a line break beside a tag is not of the value."""
+    parameters: dict[str, str] = {}
+    at = 0
+    while (opening := PARAMETER.search(written, at)) and (end := written.find(PARAMETER_END, opening.end())) >= 0:
+        parameters[opening[1]] = written[opening.end() : end].removeprefix("\n").removesuffix("\n")
+        at = end
+    return parameters
+
+
 def results_in_text(text: str | None) -> list[str]:
     """The results that a text is, where it is nothing but results in tags; empty where it is anything else."""
-    if text is None or "<tool_response>" not in text:
-        return []
-    return [] if RESULT.sub("", text).strip() else [match.strip("\n") for match in RESULT.findall(text)]
+    results: list[str] = []
+    at = 0
+    while text is not None and (start := text.find(RESULT, at)) >= 0:
+        end = text.find(RESULT_END, start)
+        if end < 0 or not is_blank(text, at, start):
+            return []
+        results.append(text[start + len(RESULT) : end].strip("\n"))
+        at = end + len(RESULT_END)
+    return results if text is not None and is_blank(text, at, len(text)) else []
+
+
+def is_blank(text: str, start: int, end: int) -> bool:
+    """True if there is nothing but blanks between two places."""
+    return start == end or text[start:end].isspace()
