@@ -439,7 +439,7 @@ def test_reviewed_trajectories_are_predicted_beside_the_test_side(tmp_path: Path
         session(n, WEAK if n % 3 == 0 else NORMAL, task=f"o{n}", side=("train", "test")[n % 2]) for n in range(40)
     ]
     pool = [session(n, WEAK, task=f"p{n}", side="none", in_calibration_pool=True) for n in range(100, 104)]
-    empty = session(104, NORMAL, task="p104", side="none", steps=0)
+    empty = session(104, NORMAL, task="p104", side="none", steps=0, scoreable=False)
     verdicts = [verdict(pool[0], WEAK), verdict(pool[1], NORMAL), verdict(pool[2], None), verdict(empty, NORMAL)]
     verdicts += [
         verdict(sessions[0], NORMAL),

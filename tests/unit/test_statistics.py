@@ -159,12 +159,15 @@ def summary(some: Corpus) -> dict[str, Any]:
         ("pass_high_risk", "slice_label", "pass_high_risk"),
     ]:
         own = [row for row in rows if row[column] == value]
+        decided = [row for row in own if row["is_anomalous"] is not None]
         parts = {
-            "measured": [row for row in own if row["judge"] != "rules"],
+            "measured": [row for row in decided if row["judge"] != "rules"],
             "accepted": [row for row in accepted if row[column] == value],
-            "baseline": [row for row in own if row["judge"] == "rules"],
+            "baseline": [row for row in decided if row["judge"] == "rules"],
         }
         gap[base] = len(own)
+        gap[f"{base}_undecided"] = len(own) - len(decided)
+        gap[f"{base}_in_review"] = len(parts["measured"]) - len(parts["accepted"])
         for name, part in parts.items():
             gap[f"{base}_{name}"] = len(part)
             gap[f"{base}_{name}_anomalous"] = sum(bool(row["is_anomalous"]) for row in part)
@@ -314,6 +317,29 @@ def test_the_gap_of_each_scope_counts_what_it_says() -> None:
     assert counts("subset", "s") == (2, 1, 1, 1, 1)
     assert counts("subset", "no_subset") == (1, 0, 1, 0, 0)
     assert gap["slice", "pass_high_risk"]["accepted_share"] is None
+    assert contradicting(some) == []
+
+
+def test_what_nobody_decided_is_in_no_share_and_stands_beside_it() -> None:
+    review = {"quality_tier": "review_or_unresolved"}
+    some = corpus([ANOMALOUS, {}, {}, ANOMALOUS | review, {"is_anomalous": None} | review])
+    _, sections = report_with_sections(some)
+    row, facts = sections["gap"].rows[0], sections["corrected_gap"].facts
+    assert [row[name] for name in ("trajectories", "measured", "undecided", "in_review")] == [5, 4, 1, 1]
+    assert (row["anomalous_share"], row["if_normal_share"], row["if_anomalous_share"]) == (0.5, 0.2, 0.6)
+    assert (facts["if_normal_share"], facts["if_anomalous_share"]) == (0.2, 0.6)
+    assert "Not in it: 1 in review and 1 undecided: 20.00 % if all of these were normal" in gap_sentence(facts)
+    assert contradicting(some) == []
+
+
+@pytest.mark.parametrize("judge", ["rules", None, "openai"])
+def test_where_nobody_decided_no_gap_is_measured_and_none_is_drawn(judge: str | None) -> None:
+    waiting = {"quality_tier": "review_or_unresolved", "is_anomalous": None, "judge": judge}
+    some = corpus([waiting, waiting])
+    _, sections = report_with_sections(some)
+    assert sections["gap"].title == "Outcome-process gap: not measured" and sections["gap"].plot is None
+    assert {row["anomalous_share"] for row in sections["gap"].rows} == {None}
+    assert "not measured" in gap_sentence(sections["corrected_gap"].facts)
     assert contradicting(some) == []
 
 
@@ -512,13 +538,14 @@ def test_human_verdicts_correct_the_gap() -> None:
 def test_a_gap_without_verdicts_has_no_interval() -> None:
     _, sections = report_with_sections(corpus([ANOMALOUS, {}]))
     facts = sections["corrected_gap"].facts
-    assert facts == {"state": "silver, uncorrected", "verdicts": 0, "silver_share": 0.5}
+    nothing_open = {"in_review": 0, "undecided": 0, "if_normal_share": 0.5, "if_anomalous_share": 0.5}
+    assert facts == {"state": "silver, uncorrected", "verdicts": 0, "silver_share": 0.5} | nothing_open
     assert "50.00 % (silver, uncorrected" in gap_sentence(facts)
     baseline = {"quality_tier": "baseline_accepted", "judge": "rules"}
     _, sections = report_with_sections(corpus([ANOMALOUS | baseline, baseline]))
     assert "not measured" in gap_sentence(sections["corrected_gap"].facts)
     _, sections = report_with_sections(corpus([]))
-    assert gap_sentence(sections["corrected_gap"].facts).endswith("no oracle-passing record has a label.")
+    assert gap_sentence(sections["corrected_gap"].facts).endswith("no oracle-passing record has an accepted label.")
 
 
 def test_the_statistic_of_the_recipe_passes_the_test_of_the_recipe(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,7 +21,10 @@ BASELINE_JUDGES = frozenset({"rules"})  # `provenance.judge` of judges that only
 # The same as expressions over `quality_tier` and `judge`.
 IS_ACCEPTED = pl.col("quality_tier").is_in([HIGH, REPAIRED])
 IS_BASELINE = pl.col("quality_tier") == BASELINE_TIER
+IS_DECIDED = pl.col("is_anomalous").is_not_null()
 BY_BASELINE_JUDGE = IS_BASELINE | pl.col("judge").is_in(sorted(BASELINE_JUDGES)).fill_null(False)  # also in review
+# What a gap is measured over: what a judge that is no baseline decided, in whatever tier.
+IS_MEASURED = ~BY_BASELINE_JUDGE & IS_DECIDED
 
 
 def tier_of(cause: str | None, repaired: bool, judges: Iterable[str | None]) -> str:

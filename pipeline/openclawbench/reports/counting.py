@@ -42,6 +42,15 @@ def share(part: int, total: int) -> float | None:
     return round(part / total, 6) if total else None
 
 
+def review_bounds(accepted: int, anomalous: int, in_review: int, undecided: int) -> tuple[float | None, float | None]:
+    """The share of anomalous ones if all that are in review or undecided were normal, and if all were anomalous. Both
+    are None where a judge has decided nothing. `anomalous`: of the accepted."""
+    if not accepted + in_review:
+        return None, None
+    open_ones = in_review + undecided
+    return share(anomalous, accepted + open_ones), share(anomalous + open_ones, accepted + open_ones)
+
+
 def percent(share: float | None, digits: int = 2, nothing: str = "-") -> str:
     """A share as a percentage; `nothing` if the share is None."""
     return nothing if share is None else f"{100 * share:.{digits}f} %"

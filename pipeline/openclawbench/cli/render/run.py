@@ -14,6 +14,7 @@ from openclawbench.records.packet import PacketCut, PacketIndex
 from openclawbench.records.release import SummaryCount
 from openclawbench.records.tiers import TIERS
 from openclawbench.release.baseline_notice import notice_of
+from openclawbench.release.writer.summarize import BOUNDS
 from openclawbench.reports.counting import percent
 from openclawbench.tables.record import TRAJECTORY_KEY
 from openclawbench.workspace.run_summary import shards_of_share, summarize, waiting_stages
@@ -36,6 +37,7 @@ GAP_TABLES = {
         "pass_high_risk": "pass_high_risk_baseline",
     },
 }
+OPEN_COLUMNS = ["in review", "undecided", "if all of these were normal to anomalous"]
 COVERAGE_COLUMNS = {  # column of Coverage -> its title on the terminal; the report has all columns
     "source_model": "source_model",
     "subset": "subset",
@@ -138,14 +140,23 @@ def print_counts(console: Console, counts: pl.DataFrame) -> None:
 
 
 def print_gap(console: Console, gap: dict[str, Any]) -> None:
-    """The outcome-process gap with its counts."""
+    """The outcome-process gap with its counts; beside each share what is in review or undecided, and the bounds."""
     for title, lines in GAP_TABLES.items():
         rows = [
-            [name, gap[f"{base}_anomalous"], gap[base], percent(gap[f"{base}_anomalous_rate"])]
+            [name, gap[f"{base}_anomalous"], gap[base], percent(gap[f"{base}_anomalous_rate"]), *open_cells(gap, base)]
             for name, base in lines.items()
         ]
         if any(row[2] for row in rows):
-            console.print(table(title, ["trajectories", "anomalous", "of", "share"], rows))
+            console.print(table(title, ["trajectories", "anomalous", "of", "share", *OPEN_COLUMNS], rows))
+    if not gap["passing_measured"]:
+        console.print("Outcome-process gap: not measured: no judge but the rules judge decided an oracle-passing one.")
+
+
+def open_cells(gap: dict[str, Any], base: str) -> list[str]:
+    """OPEN_COLUMNS of the trajectories that a base counts."""
+    passing = "pass_high_risk" if base.startswith("pass_high_risk") else "passing"
+    bounds = dict.fromkeys(percent(gap[f"{passing}_{name}"]) for name in BOUNDS)
+    return [str(gap[f"{passing}_in_review"]), str(gap[f"{passing}_undecided"]), " to ".join(bounds)]
 
 
 def print_splits(rows: list[dict[str, Any]], console: Console) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 import polars as pl
 
-from openclawbench.records.tiers import BASELINE, REVIEW, STATUS_OF, status
+from openclawbench.records.tiers import ACCEPTED, BASELINE, IS_DECIDED, IS_MEASURED, REVIEW, STATUS_OF, status
 from openclawbench.release.settings import StatisticsSettings
 from openclawbench.release.statistics.composition import TOTAL
 from openclawbench.release.statistics.consistency import Identity
@@ -18,7 +18,7 @@ from openclawbench.reports.corrected_gap import (
     Stratum,
     estimate_corrected_gap,
 )
-from openclawbench.reports.counting import percent, share
+from openclawbench.reports.counting import percent, review_bounds, share
 from openclawbench.reports.evidence.slices import PASSING_SLICES
 from openclawbench.reports.section import Row, Section
 
@@ -59,7 +59,7 @@ def corrected_gap(corpus: Corpus, settings: StatisticsSettings) -> Section:
     total: Row = dict.fromkeys(STRATUM_COLUMNS) | {name: sum(row[name] for row in rows) for name in COUNTED}
     verdicts = total["human_anomalous"] + total["human_normal"]
     state = CORRECTED if verdicts else BASELINE_UNCORRECTED if is_baseline else UNCORRECTED
-    facts = corrected_facts(estimate, strata, verdicts, state)
+    facts = corrected_facts(estimate, strata, verdicts, state) | open_facts(rows, corpus)
     return Section(
         name="corrected_gap",
         title=f"Outcome-process gap ({state})",
@@ -85,8 +85,13 @@ STRATUM_COLUMNS = {
 }
 FACTS = {
     "state": "corrected by human verdicts; without any: silver, uncorrected, or baseline, uncorrected",
+    "in_review": "Oracle-passing records in review with a decision of a judge, but for the rules judge.",
+    "undecided": "Oracle-passing records without a decision.",
+    "if_normal_share": "The silver share if all that is in review or undecided were normal.",
+    "if_anomalous_share": "The same if all were anomalous.",
     "verdicts": "Settled human verdicts on labels that this release has.",
-    "silver_share": "Trajectories that silver calls anomalous, of all: no interval, since silver labelled every one.",
+    "silver_share": "Trajectories that silver calls anomalous, of all that are accepted (of the baseline, where none "
+    "is): no interval, since silver labelled every one.",
     "corrected_share": "The gap: the sum over the strata of their share of the trajectories times "
     "`human_anomalous_share`, one half where a stratum has no verdict.",
     "corrected_low_share": "Lower end of its interval: percentiles of draws from each Jeffreys posterior.",
@@ -123,22 +128,49 @@ def corrected_facts(estimate: CorrectedGap, strata: list[Stratum], verdicts: int
     }
 
 
+def open_facts(rows: list[Row], corpus: Corpus) -> dict[str, Any]:
+    """What a judge left open, and the bounds of the silver share if it were all one or the other. Where something is
+    accepted, the silver share is of that alone: the rules judge measures nothing."""
+    accepted = [row for row in rows if row["label_status"] == ACCEPTED]
+    total = sum(row["trajectories"] for row in accepted)
+    anomalous = sum(row["trajectories"] for row in accepted if row["silver_anomalous"])
+    waiting = passing(corpus).filter(pl.col("quality_tier") == REVIEW)
+    undecided, in_review = (number_of(waiting.filter(some)) for some in (~IS_DECIDED, IS_MEASURED))
+    low, high = review_bounds(total, anomalous, in_review, undecided)
+    facts = {"in_review": in_review, "undecided": undecided, "if_normal_share": low, "if_anomalous_share": high}
+    return facts | ({"silver_share": share(anomalous, total)} if total else {})
+
+
+def open_words(facts: Mapping[str, Any]) -> str:
+    """The sentence on what is in review or undecided beside a silver share; empty where nothing is."""
+    if not facts["in_review"] + facts["undecided"]:
+        return ""
+    left_out = f" Not in it: {facts['in_review']} in review and {facts['undecided']} undecided"
+    if facts["if_normal_share"] is None:
+        return f"{left_out}."
+    low, high = percent(facts["if_normal_share"]), percent(facts["if_anomalous_share"])
+    return f"{left_out}: {low} if all of these were normal, {high} if all were anomalous."
+
+
 def gap_sentence(facts: Mapping[str, Any]) -> str:
     """The headline of a release: the corrected gap with its interval, or the silver share, named as such."""
     silver = percent(facts["silver_share"])
     if facts["silver_share"] is None:
-        return "Outcome-process gap: no oracle-passing record has a label."
+        return f"Outcome-process gap: not measured: no oracle-passing record has an accepted label.{open_words(facts)}"
     if facts["state"] == BASELINE_UNCORRECTED:
         return (
             f"Outcome-process gap: not measured. The rules judge calls {silver} anomalous ({BASELINE_UNCORRECTED}: "
-            "which is not a gap until human verdicts correct it)."
+            f"which is not a gap until human verdicts correct it).{open_words(facts)}"
         )
     if not facts["verdicts"]:
-        return f"Outcome-process gap: {silver} ({UNCORRECTED}: no human verdict measures how often the labels err)."
+        return (
+            f"Outcome-process gap: {silver} ({UNCORRECTED}: no human verdict measures how often the labels err)."
+            f"{open_words(facts)}"
+        )
     low, high = (percent(facts[f"corrected_{end}_share"]) for end in ("low", "high"))
     return (
         f"Outcome-process gap: {percent(facts['corrected_share'])} ({low} to {high}), corrected by {facts['verdicts']} "
-        f"human verdicts; silver alone says {silver}."
+        f"human verdicts; silver alone says {silver}.{open_words(facts)}"
     )
 
 

@@ -6,7 +6,7 @@ from typing import get_args
 
 import polars as pl
 
-from openclawbench.records.tiers import BY_BASELINE_JUDGE, IS_ACCEPTED
+from openclawbench.records.tiers import BY_BASELINE_JUDGE, IS_ACCEPTED, IS_DECIDED, IS_MEASURED
 from openclawbench.records.vocabulary import SliceLabel
 from openclawbench.release.files.names import SUMMARY
 from openclawbench.release.settings import StatisticsSettings
@@ -15,6 +15,7 @@ from openclawbench.release.statistics.consistency import Identity, Share
 from openclawbench.release.statistics.corpus import ANOMALOUS, Corpus, number_of
 from openclawbench.release.statistics.declaration import Figures, Rows, same, statistic, sum_of
 from openclawbench.release.statistics.labels import interval_words
+from openclawbench.reports.counting import review_bounds
 from openclawbench.reports.evidence.slices import PASSING_SLICES
 from openclawbench.reports.measures import proportion
 from openclawbench.reports.section import Row, Section
@@ -45,12 +46,14 @@ def gap_identities(figures: Figures) -> Iterator[Identity]:
 
 
 COUNTS = (
-    *("trajectories", "measured", "undecided", "anomalous", "accepted", "accepted_anomalous"),
+    *("trajectories", "measured", "undecided", "in_review", "anomalous", "accepted", "accepted_anomalous"),
     *("baseline", "baseline_anomalous"),
 )
 SUMMARY_ENDINGS = {  # column -> ending of its name in the summary's outcome_process_gap
     "trajectories": "",
     "measured": "_measured",
+    "undecided": "_undecided",
+    "in_review": "_in_review",
     "anomalous": "_measured_anomalous",
     "accepted": "_accepted",
     "accepted_anomalous": "_accepted_anomalous",
@@ -80,32 +83,34 @@ def gap(corpus: Corpus, settings: StatisticsSettings) -> Section:
     high = next(row for row in rows if (row["scope"], row["name"]) == ("slice", HIGH))
     bases = {"passing": rows[0], HIGH: high}
     facts = {f"{base}_{name}": row[name] for base, row in bases.items() for name in FACTS}
+    is_pictured = bool(rows[0]["measured"] or rows[0]["baseline"])
     return Section(
         name="gap",
-        title="Outcome-process gap by silver labels",
+        title="Outcome-process gap by silver labels" if rows[0]["measured"] else "Outcome-process gap: not measured",
         about="Silver, uncorrected: intervals are those of counting trajectories and leave out the judge's errors, "
         "which `corrected_gap` measures. Of the trajectories that pass their oracle, those that are anomalous all the "
-        "same. `anomalous_share` is of all of them, whatever the tier: a record in review counts with the decision it "
-        "has, and as not anomalous where it has none. `accepted_share` is of the accepted ones alone. Trajectories "
-        f"that the rules judge labelled are in neither: they stand apart as `baseline`.{baseline_words(rows[0])} "
-        f"{interval_words(settings)}",
+        "same. `anomalous_share` is of what a judge decided, whatever the tier: a record in review counts with the "
+        "decision it has. Records without a decision are in no share: they stand beside it as `undecided`, and "
+        "`if_normal_share` and `if_anomalous_share` are the bounds if all that is undecided or in review were one or "
+        "the other. `accepted_share` is of the accepted ones alone. What the rules judge decided is in none of them: "
+        f"it stands apart as `baseline`.{baseline_words(rows[0])} {interval_words(settings)}",
         columns=GAP_COLUMNS,
         rows=rows,
         facts=facts,
         definitions={
             f"{base}_{name}": f"{over}: {text}." for base, over in BASES.items() for name, text in FACTS.items()
         },
-        plot=partial(pictures.gap, rows, settings.pictured_rows),
+        plot=partial(pictures.gap, rows, settings.pictured_rows) if is_pictured else None,
     )
 
 
 def baseline_words(row: Row) -> str:
-    """The sentence of the gap on baseline labels; empty without baseline labels."""
+    """The sentence of the gap on baseline labels, or on what nobody decided; empty where there is neither."""
     if not row["baseline"]:
-        return ""
+        return "" if row["measured"] else " Here a judge decided none of them, so this release measures no gap."
     if not row["measured"]:
         return (
-            " Here they are all of them, so this release measures no gap: `baseline_share` says how often the rules "
+            " Here nothing else is decided, so this release measures no gap: `baseline_share` says how often the rules "
             "judge calls a trajectory anomalous, and nothing of how often one is."
         )
     return f" Here they are {row['baseline']} of {row['trajectories']}; the gap says nothing of those."
@@ -114,13 +119,17 @@ def baseline_words(row: Row) -> str:
 BASES = {"passing": "Of all oracle-passing trajectories", HIGH: f"Of those of the slice {HIGH} alone"}
 FACTS = {
     "trajectories": "how many there are",
-    "measured": "how many of them the gap is measured over: all but those that the rules judge labelled",
+    "measured": "how many of them the gap is measured over: what a judge decided, but for the rules judge",
+    "undecided": "how many of them have no decision",
+    "in_review": "how many of the measured ones are in review",
     "anomalous": "how many of the measured ones are anomalous",
     "anomalous_share": "the anomalous of the measured ones (the gap)",
     "low_share": "lower end of the interval of that share",
     "high_share": "upper end",
+    "if_normal_share": "the share if all that is undecided or in review were normal",
+    "if_anomalous_share": "the share if all that is undecided or in review were anomalous",
     "accepted_share": "the anomalous of the accepted ones alone",
-    "baseline": "how many the rules judge labelled",
+    "baseline": "how many the rules judge decided",
     "baseline_share": "of those, the ones it calls anomalous: a baseline, not the gap",
 }
 GAP_COLUMNS = {
@@ -128,18 +137,21 @@ GAP_COLUMNS = {
     "model; a BFCL subset",
     "name": "which",
     "trajectories": "oracle-passing trajectories",
-    "measured": "of these, all but those that the rules judge labelled",
-    "undecided": "of `measured`, without a decision",
+    "measured": "of these, what a judge decided, but for the rules judge",
+    "undecided": "of `trajectories`, without a decision",
+    "in_review": "of `measured`, in review",
     "anomalous": "of `measured`, with `is_anomalous` true",
     "anomalous_share": "`anomalous` of `measured`: the gap",
     "low_share": "lower end of its interval",
     "high_share": "upper end",
+    "if_normal_share": "anomalous of `measured` and `undecided`, if all that is undecided or in review were normal",
+    "if_anomalous_share": "the same if all were anomalous",
     "accepted": "accepted ones of `measured`",
     "accepted_anomalous": "of these, anomalous",
     "accepted_share": "`accepted_anomalous` of `accepted`: the gap among accepted records",
     "accepted_low_share": "lower end of its interval",
     "accepted_high_share": "upper end",
-    "baseline": "of `trajectories`, those that the rules judge labelled, in whatever tier",
+    "baseline": "of `trajectories`, what the rules judge decided, in whatever tier",
     "baseline_anomalous": "of these, called anomalous",
     "baseline_share": "`baseline_anomalous` of `baseline`: how often the rules judge says so, which is not the gap",
     "baseline_low_share": "lower end of its interval",
@@ -176,23 +188,28 @@ def by_mode(records: pl.DataFrame) -> Iterator[tuple[str, pl.DataFrame]]:
 
 def gap_row(scope: str, name: str, records: pl.DataFrame, settings: StatisticsSettings) -> Row:
     """Counts, shares and intervals of one scope."""
-    measured, baseline = records.filter(~BY_BASELINE_JUDGE), records.filter(BY_BASELINE_JUDGE)
+    measured, baseline = records.filter(IS_MEASURED), records.filter(BY_BASELINE_JUDGE & IS_DECIDED)
     accepted = measured.filter(IS_ACCEPTED)
     anomalous, sure = number_of(measured.filter(ANOMALOUS)), number_of(accepted.filter(ANOMALOUS))
     called = number_of(baseline.filter(ANOMALOUS))
     all_of_them = proportion(anomalous, number_of(measured), settings.confidence, settings.interval)
     of_baseline = proportion(called, number_of(baseline), settings.confidence, settings.interval)
+    undecided, in_review = (number_of(some) for some in (records.filter(~IS_DECIDED), measured.filter(~IS_ACCEPTED)))
+    bounds = review_bounds(number_of(accepted), sure, in_review, undecided)
     of_accepted = proportion(sure, number_of(accepted), settings.confidence, settings.interval)
     return {
         "scope": scope,
         "name": name,
         "trajectories": number_of(records),
         "measured": number_of(measured),
-        "undecided": number_of(measured.filter(pl.col("is_anomalous").is_null())),
+        "undecided": undecided,
+        "in_review": in_review,
         "anomalous": anomalous,
         "anomalous_share": all_of_them.value,
         "low_share": all_of_them.low,
         "high_share": all_of_them.high,
+        "if_normal_share": bounds[0],
+        "if_anomalous_share": bounds[1],
         "accepted": number_of(accepted),
         "accepted_anomalous": sure,
         "accepted_share": of_accepted.value,

@@ -85,12 +85,20 @@ def gap(every: list[Row], most: int) -> "Figure":
         ends = {"low_share": "baseline_low_share", "high_share": "baseline_high_share"}
         rows = [row | {end: row[own] for end, own in ends.items()} for row in rows]
     total_column, share_of, title = PICTURED[baseline]
-    names = [f"{short(row)} ({row[total_column]:,})" for row in rows]
+    names = [f"{short(row)} ({row[total_column]:,}{open_words(row)})" for row in rows]
     plots.shares(axes, names, rows, share_of)
     axes.set_xlabel("% anomalous of those that pass (their number in brackets), with its interval")
     more = f" (the first {most} rows of the table)" if len(every) > most else ""
     axes.set_title(f"{title}{more}", loc="left")
     return figure
+
+
+def open_words(row: Row) -> str:
+    """What of a scope is in review or undecided, behind its number."""
+    words = [
+        f"{row[name]:,} {text}" for name, text in (("in_review", "in review"), ("undecided", "undecided")) if row[name]
+    ]
+    return "".join(f"; {text}" for text in words)
 
 
 def short(row: Row) -> str:

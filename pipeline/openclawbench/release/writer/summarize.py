@@ -5,24 +5,21 @@ from typing import Any
 import polars as pl
 
 from openclawbench.records.release import LabelBases, ShardCounts, SummaryCounts
-from openclawbench.records.tiers import BY_BASELINE_JUDGE, IS_ACCEPTED, IS_BASELINE, status
+from openclawbench.records.tiers import BY_BASELINE_JUDGE, IS_ACCEPTED, IS_BASELINE, IS_DECIDED, IS_MEASURED, status
 from openclawbench.release.baseline_notice import notice_of
 from openclawbench.release.files.names import MODEL_SUMMARY, ROOT, SUMMARY
-from openclawbench.reports.counting import share
+from openclawbench.reports.counting import review_bounds, share
 from openclawbench.runtime.stage import stage
 
 PASSING = pl.col("oracle_outcome") == "pass"
 LABEL = pl.when(pl.col("is_anomalous")).then(pl.lit("anomalous")).when(~pl.col("is_anomalous")).then(pl.lit("normal"))
 HIGH = pl.col("slice_label") == "pass_high_risk"
 
-# Of those that pass: all; those that the gap is measured over (a judge that is a baseline measures nothing; without a
-# decision is not anomalous); the accepted; those that a baseline judge labelled.
-GAP_PARTS = {
-    "": pl.lit(True),
-    "_measured": ~BY_BASELINE_JUDGE,
-    "_accepted": IS_ACCEPTED,
-    "_baseline": BY_BASELINE_JUDGE,
-}
+# Of those that pass: those that the gap is measured over, what a judge decided; the accepted of them; what a baseline
+# judge decided, which measures nothing. Beside them: all, the measured ones in review, and those without a decision.
+GAP_PARTS = {"_measured": IS_MEASURED, "_accepted": IS_ACCEPTED, "_baseline": BY_BASELINE_JUDGE & IS_DECIDED}
+GAP_COUNTS = {"": pl.lit(True), "_in_review": IS_MEASURED & ~IS_ACCEPTED, "_undecided": ~IS_DECIDED}
+ANOMALOUS_PARTS = {f"{name}_anomalous": part & pl.col("is_anomalous") for name, part in GAP_PARTS.items()}
 LISTED = ("repairs", "event_type")  # groups that count members of a record
 
 # group -> (what names a row, which rows count)
@@ -58,15 +55,14 @@ TOTALS: dict[str, dict[str, pl.Expr]] = {
         "asked_c": pl.col("asked_c"),
     },
     "outcome_process_gap": {
-        f"{base}{part}{anomalous}": of_base & of_part & of_label
+        f"{base}{part}": of_base & of_part
         for base, of_base in {"passing": PASSING, "pass_high_risk": HIGH}.items()
-        for part, of_part in GAP_PARTS.items()
-        for anomalous, of_label in {"": pl.lit(True), "_anomalous": pl.col("is_anomalous")}.items()
-        if part or not anomalous
+        for part, of_part in (GAP_COUNTS | GAP_PARTS | ANOMALOUS_PARTS).items()
     },
 }
 
 
+BOUNDS = ("if_normal_rate", "if_anomalous_rate")  # if what is in review or undecided were all one or the other
 COUNTED = ["source_model", "group", "name"]
 
 
@@ -121,6 +117,10 @@ def summary(counts: pl.DataFrame) -> dict[str, Any]:
     gap = counts_by_group["outcome_process_gap"]
     for base in (name.removesuffix("_anomalous") for name in [*gap] if name.endswith("_anomalous")):
         gap[f"{base}_anomalous_rate"] = share(gap[f"{base}_anomalous"], gap[base])
+    for base in ("passing", "pass_high_risk"):
+        counts_of = (gap[f"{base}_{name}"] for name in ("accepted", "accepted_anomalous", "in_review", "undecided"))
+        gap |= {f"{base}_{name}": bound for name, bound in zip(BOUNDS, review_bounds(*counts_of), strict=True)}
+    counts_by_group["outcome_process_gap"] = gap
     if (notice := notice_of(counts_by_group["judge"])) is not None:
         counts_by_group["notice"] = notice
     return counts_by_group
