@@ -386,6 +386,7 @@ def test_how_a_call_ended_is_read_from_the_step_around_its_only_result() -> None
     alone = parse_steps(
         agent(tool_calls=[first], observation=seen(("c", "a")), extra={"tool_metadata": {"exit_code": 3}}),
         agent(tool_calls=[first], observation=seen(("c", "a")), extra={"tool_result_is_error": True}),
+        agent(tool_calls=[first], observation=seen(("c", "a")), extra={"is_error": False, "exit_code": 0}),
         agent(
             tool_calls=[first, second],
             observation=seen(("c", "a"), ("d", "b")),
@@ -400,6 +401,7 @@ def test_how_a_call_ended_is_read_from_the_step_around_its_only_result() -> None
     assert shape(alone, "result_is_error", "result_details") == [
         (None, '{"exitCode": 3}'),
         (True, None),
+        (False, '{"exitCode": 0}'),
         (None, None),
         (None, None),
         (None, None),

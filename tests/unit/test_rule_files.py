@@ -69,7 +69,7 @@ PATTERN_KEYS = re.compile(
     r"|title_pattern|clear_unless|asked_for\.\w+|pieces|not_own|oracle_words|inference_error|file_name|category_prefix|set_aside"
     r"|local_url|(?<!arguments\.)url|patched_file|words\.(token|environment|no_command|powershell|powershell_gate)|gave_up_pattern"
     r"|wrapper\.runs|left_out|not_behind|ignored|store_name|timeout_words|abort_words|notice|beside|notice_turn|final_text|cut_result|backup_name"
-    r"|notice_name|collected\.(heading|message)|goes_on_pattern|command\.values\.\S+|after)$"
+    r"|notice_name|collected\.(heading|message)|goes_on_pattern|command\.values\.\S+|after|store_tables\.lacks)$"
 )
 LITERAL = re.compile(r"'([a-z_]+)'")
 Place = tuple[str | int, ...]

@@ -15,7 +15,7 @@ from openclawbench.sources.step_builder import not_blank
 OWN_LABELS = "openclawbench"
 NULL = msgspec.Raw(b"null")
 EXECUTED = {"exec_exit_code": "exitCode", "exec_status": "status", "exec_duration_ms": "durationMs"}
-OF_ONLY_RESULT = ("tool_result_is_error", "tool_result_metadata", "tool_metadata", "metadata")
+OF_ONLY_RESULT = ("is_error", "exit_code", "tool_result_is_error", "tool_result_metadata", "tool_metadata", "metadata")
 SUBAGENTS = "subagentTrajectory"  # among the details of a result: references to the trajectories of sub-agents
 REFERENCE = ("trajectory_id", "session_id", "trajectory_path")
 
@@ -62,6 +62,8 @@ class StepExtra(msgspec.Struct):
     tool_metadata: Any = None
     metadata: Any = None
     tool_call_details: Any = None
+    is_error: Any = None
+    exit_code: Any = None
 
 
 class AtifStep(msgspec.Struct):
