@@ -19,6 +19,7 @@ import os
 import signal
 import sys
 import traceback
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -50,15 +51,16 @@ def prepare() -> None:
 
     from openclawbench import api
     from openclawbench.base.code_digest import module_source
-    from openclawbench.cli.app import PANELS
     from openclawbench.reports import plots
 
     for name in api.__all__:
         getattr(api, name)  # is loaded on first use
-    for command in (command for commands in PANELS.values() for command in commands.values()):
-        importlib.import_module(f"openclawbench.cli.commands.{command.module}")
-    for path in ROOT.glob("pipeline/**/*.py"):
-        module_source(".".join(path.relative_to(ROOT / "pipeline").with_suffix("").parts).removesuffix(".__init__"))
+    for path in sorted(ROOT.glob("pipeline/**/*.py")):
+        module = ".".join(path.relative_to(ROOT / "pipeline").with_suffix("").parts).removesuffix(".__init__")
+        module_source(module)
+        if path.name != "__main__.py":
+            with suppress(ImportError):  # what needs an extra that is not installed
+                importlib.import_module(module)
     plots.pictures = kept_in(Path(sys.argv[1]))
     os.fsync = lambda _: None
     gc.collect()

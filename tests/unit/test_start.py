@@ -7,7 +7,16 @@ import pytest
 import typer
 from typer.core import TyperGroup
 
+from openclawbench.cli import choices
 from openclawbench.cli.app import PANELS, app
+from openclawbench.collect.plan import SCRIPTED
+from openclawbench.detect.settings import PROTOCOLS
+from openclawbench.flow import VERBS
+from openclawbench.fulltax.answers.parsing import OUTCOMES
+from openclawbench.inspect.export.sessions import FORMS
+from openclawbench.inspect.export.tables import FORMATS, TABLES
+from openclawbench.inspect.whatif.whatif import KINDS
+from openclawbench.release.labels.places import CUT_NAMES, SIDES
 
 COMMANDS = {name: command for commands in PANELS.values() for name, command in commands.items()}
 LOADED = """
@@ -47,3 +56,22 @@ def test_the_table_says_what_the_help_of_each_command_begins_with(name: str) -> 
     command = program.commands[name]
     assert command.name == name
     assert " ".join((command.help or "").split()).startswith(COMMANDS[name].help)
+
+
+def test_options_offer_what_the_program_knows() -> None:
+    assert choices.ANSWER_FAULTS == OUTCOMES
+    assert tuple(CUT_NAMES) == choices.CUTS
+    assert choices.PROTOCOLS == PROTOCOLS
+    assert tuple(KINDS) == choices.RULE_FILES
+    assert choices.SCRIPTED == SCRIPTED
+    assert choices.SIDES == SIDES
+    assert tuple(VERBS) == choices.STAGES
+    assert tuple(TABLES) == choices.TABLES
+    assert choices.TABLE_FORMATS == FORMATS
+    assert choices.TRAJECTORY_FORMS == FORMS
+
+
+@pytest.mark.parametrize("name", sorted(COMMANDS.keys() - {"bench"}))
+def test_the_help_of_a_command_loads_no_polars(name: str) -> None:
+    """But for the benchmarks, which are beside the package."""
+    assert not loaded(name, "--help") & {"polars", "numpy", "openclawbench.flow"}

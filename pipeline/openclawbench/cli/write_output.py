@@ -6,12 +6,13 @@ from pathlib import Path
 
 from openclawbench.base.terminal import safe
 from openclawbench.errors import UsageError
-from openclawbench.storage.data_folder import write_atomic
 
 
 def write_output(chunks: Iterable[bytes], path: Path | None) -> None:
     """Write to a file, whole or not at all, or to stdout. On a terminal control characters are escaped. Raises
     UsageError if the folder of the file does not exist."""
+    from openclawbench.storage.data_folder import write_atomic
+
     if path is not None:
         if not path.absolute().parent.is_dir():
             raise UsageError(f"{path}: its folder does not exist. Make it, or name another file.")

@@ -13,8 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from openclawbench.detect.labels import (
-    EACH_HELD_OUT,
-    HUMAN_POOL,
     LabelledTrajectory,
     LabelSelection,
     LabelSet,
@@ -26,6 +24,7 @@ from openclawbench.detect.labels import (
     reviewed_beside,
 )
 from openclawbench.detect.packet import trajectory_digest
+from openclawbench.detect.pools import EACH_HELD_OUT, HUMAN_POOL
 from openclawbench.detect.predictions import best_label, prediction, probabilities_of
 from openclawbench.detect.settings import LABELS, NORMAL, BaselineRules, DetectRules
 from openclawbench.errors import UsageError

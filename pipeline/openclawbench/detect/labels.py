@@ -8,6 +8,15 @@ from typing import Any
 import polars as pl
 
 from openclawbench.detect.packet import COLUMNS, detector_packet
+from openclawbench.detect.pools import (
+    ACCEPTED_POOL,
+    BASELINE_POOL,
+    BOTH_POOL,
+    EACH_HELD_OUT,
+    HIGH_POOL,
+    HUMAN_POOL,
+    POOLS,
+)
 from openclawbench.detect.settings import NORMAL, DetectorPacketRules, DetectRules
 from openclawbench.errors import UnreadableInput, UsageError
 from openclawbench.records.detection.packet import DetectorPacket
@@ -24,15 +33,6 @@ from openclawbench.release.release_folder import refuse_other_folder, release_di
 from openclawbench.tables.record import TRAJECTORY_KEY
 from openclawbench.version import __version__
 
-ACCEPTED_POOL, HIGH_POOL, BOTH_POOL, BASELINE_POOL, HUMAN_POOL = "accepted", "high", "both-high", "baseline", "human"
-EACH_HELD_OUT = "hold-one-out"  # cut: every source model in turn is the test side, the others are the train side
-POOLS = {  # name -> what it holds
-    ACCEPTED_POOL: "accepted labels (paper T39: high confidence and repaired)",
-    HIGH_POOL: "high_confidence_accepted labels",
-    BOTH_POOL: "labels of which two passes are sure (the pool that the paper trains and scores on)",
-    BASELINE_POOL: "labels of the rules judge: a baseline, not annotation",
-    HUMAN_POOL: "trajectories with a settled verdict of people (paper T40); it has no sides",
-}
 WANTED = {  # pool -> its rows of a label file
     ACCEPTED_POOL: pl.col("label_status") == ACCEPTED,
     HIGH_POOL: pl.col("quality_tier") == HIGH,

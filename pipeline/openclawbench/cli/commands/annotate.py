@@ -9,15 +9,10 @@ import typer
 from rich.console import Console
 
 from openclawbench.base.terminal import errors, output, pluralize, safe, table
+from openclawbench.cli.choices import ANSWER_FAULTS
 from openclawbench.cli.commands.stages import JUDGED, run_to
 from openclawbench.cli.options import DATA, NO_FLAGS, Data, Debug, Flags, IsDryRun, Json, choices, with_settings
-from openclawbench.cli.progress import ConsoleProgress
 from openclawbench.errors import UsageError
-from openclawbench.flow import VERBS
-from openclawbench.fulltax.answers.parsing import OUTCOMES
-from openclawbench.storage.data_folder import DataFolder
-from openclawbench.workspace.second_pass import end_second_pass, is_end_of_second_pass, judge_settings
-from openclawbench.workspace.settings import settings
 
 if TYPE_CHECKING:
     from openclawbench.workspace.dry_run import DryRun
@@ -35,8 +30,8 @@ AskAgain = Annotated[
     str | None,
     typer.Option(
         "--ask-again",
-        help=f"Ask questions again that ended so, separated by commas: {', '.join(OUTCOMES)}.",
-        autocompletion=choices(*OUTCOMES),
+        help=f"Ask questions again that ended so, separated by commas: {', '.join(ANSWER_FAULTS)}.",
+        autocompletion=choices(*ANSWER_FAULTS),
     ),
 ]
 
@@ -53,6 +48,10 @@ def annotate(
     flags: Flags = NO_FLAGS,
 ) -> None:
     """FullTax: stages A, B1, B2, C, checks and repairs; --pass 2 for an independent second judge."""
+    from openclawbench.flow import VERBS
+    from openclawbench.storage.data_folder import DataFolder
+    from openclawbench.workspace.second_pass import end_second_pass, is_end_of_second_pass, judge_settings
+
     verb = "annotate" if stage is None else f"stage-{stage}"
     if verb not in VERBS:
         raise UsageError(f"--stage {stage}: FullTax has no such stage. Use a, b1, b2 or c.")
@@ -74,7 +73,9 @@ def annotate(
 
 def reopen(data: Path, annotation_pass: int, ask_again: str, flags: Flags) -> None:
     """Mark questions to be asked again by the run that follows."""
+    from openclawbench.storage.data_folder import DataFolder
     from openclawbench.workspace.ask_again import reopen_questions
+    from openclawbench.workspace.settings import settings
 
     outcomes = list(dict.fromkeys(name.strip() for name in ask_again.split(",") if name.strip()))
     folder = DataFolder(data)
@@ -84,7 +85,10 @@ def reopen(data: Path, annotation_pass: int, ask_again: str, flags: Flags) -> No
 
 def print_dry_run(data: Path, verb: str, json_out: bool, annotation_pass: int, flags: Flags) -> None:
     """Estimate and print what the verb would ask."""
+    from openclawbench.cli.progress import ConsoleProgress
+    from openclawbench.storage.data_folder import DataFolder
     from openclawbench.workspace.dry_run import dry_run
+    from openclawbench.workspace.settings import settings
 
     folder = DataFolder(data)
     with ConsoleProgress(quiet=json_out) as progress:

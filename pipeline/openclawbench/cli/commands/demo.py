@@ -3,7 +3,6 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import polars as pl
 import typer
 from rich.console import Console
 
@@ -11,14 +10,6 @@ from openclawbench.base.resources import resource
 from openclawbench.base.terminal import one_line, output, pluralize, safe
 from openclawbench.cli.commands.stages import run_to
 from openclawbench.cli.options import Data, Debug
-from openclawbench.cli.render.trajectory import print_trajectory
-from openclawbench.inspect.find import rows_of
-from openclawbench.records.fulltax import Annotation
-from openclawbench.records.session import Trajectory
-from openclawbench.records.tiers import REVIEW
-from openclawbench.release.baseline_notice import RULES_NOTICE
-from openclawbench.tables.record import TRAJECTORY_KEY
-from openclawbench.workspace.example_files import write_example_files
 
 if TYPE_CHECKING:
     from openclawbench.api import Data as OpenedData
@@ -34,6 +25,7 @@ Files = Annotated[
 def demo(data: Data = Path("data/demo"), files: Files = None, debug: Debug = False) -> None:
     """The committed example from raw sessions to a release, and one label traced to its raw lines."""
     from openclawbench.api import open_data
+    from openclawbench.workspace.example_files import write_example_files
 
     if files is not None:
         for part, number in write_example_files(files).items():
@@ -53,6 +45,9 @@ def example() -> tuple[Path, Path]:
 
 def trace_one_label(data: "OpenedData", console: Console) -> None:
     """Print one label and the raw lines of its trajectory."""
+    from openclawbench.cli.render.trajectory import print_trajectory
+    from openclawbench.release.baseline_notice import RULES_NOTICE
+
     trajectory = longest_anomaly(data)
     console.print("\nOne label, back to its raw lines\n")
     if trajectory is None:
@@ -70,6 +65,14 @@ def trace_one_label(data: "OpenedData", console: Console) -> None:
 
 def longest_anomaly(data: "OpenedData") -> "TrajectoryView | None":
     """The anomalous trajectory with the most steps that needs no review; ties by key."""
+    import polars as pl
+
+    from openclawbench.inspect.find import rows_of
+    from openclawbench.records.fulltax import Annotation
+    from openclawbench.records.session import Trajectory
+    from openclawbench.records.tiers import REVIEW
+    from openclawbench.tables.record import TRAJECTORY_KEY
+
     decided = pl.col("is_anomalous") & (pl.col("quality_tier") != REVIEW)
     run = data.state
     steps = rows_of(run, Trajectory).select(*TRAJECTORY_KEY, "num_steps")

@@ -11,7 +11,6 @@ from rich.text import Text
 from openclawbench.base.terminal import one_line, output, table
 from openclawbench.cli.options import DATA, Data, Json
 from openclawbench.cli.write_output import write_output
-from openclawbench.storage.data_folder import DataFolder
 
 ReleaseA = Annotated[Path, typer.Argument(metavar="RELEASE_A", help="The former release.")]
 Release = Annotated[
@@ -31,6 +30,7 @@ def diff(
     from openclawbench.release.diff.causes import MEANINGS
     from openclawbench.release.diff.diff import diff as compare
     from openclawbench.release.diff.markdown import as_markdown
+    from openclawbench.storage.data_folder import DataFolder
 
     difference = compare(before, release or DataFolder(data).release, examples)
     if markdown is not None:

@@ -10,11 +10,7 @@ from rich.console import Console
 
 from openclawbench.base.terminal import one_line, output, table, warn
 from openclawbench.cli.options import DATA, Data, Json
-from openclawbench.collect.programs_found import programs_found
 from openclawbench.errors import NEEDS_A_PERSON
-from openclawbench.inspect.doctor import examine_folder, settings_in_force
-from openclawbench.storage.data_folder import DataFolder
-from openclawbench.workspace.settings import usable_settings
 
 
 def doctor(
@@ -23,6 +19,10 @@ def doctor(
     json_out: Json = False,
 ) -> None:
     """The settings in force and where each came from; what would be done with each file of RAW_DIR."""
+    from openclawbench.inspect.doctor import examine_folder
+    from openclawbench.storage.data_folder import DataFolder
+    from openclawbench.workspace.settings import usable_settings
+
     if raw_dir is None:
         show_settings(data, json_out, with_programs=True)
         return
@@ -39,6 +39,11 @@ def doctor(
 def show_settings(data: Path, json_out: bool, with_programs: bool = False) -> None:
     """Print the settings in force and what is wrong with them; with status 1 if something is. `with_programs`: also the
     programs that `collect` starts."""
+    from openclawbench.collect.programs_found import programs_found
+    from openclawbench.inspect.doctor import settings_in_force
+    from openclawbench.storage.data_folder import DataFolder
+    from openclawbench.workspace.settings import usable_settings
+
     chosen, problems = usable_settings(DataFolder(data))
     for problem in problems:
         warn(problem)

@@ -27,13 +27,13 @@ from openclawbench.cli.options import (
     data_flag,
     with_settings,
 )
-from openclawbench.cli.progress import ConsoleProgress
 from openclawbench.errors import NEEDS_A_PERSON, UsageError
-from openclawbench.storage.data_folder import DataFolder
 
 if TYPE_CHECKING:
+    from openclawbench.cli.progress import ConsoleProgress
     from openclawbench.exam.sitting import Exam, Sitting
     from openclawbench.exam.stress.variants import Variant
+    from openclawbench.storage.data_folder import DataFolder
 
 SIZES = ("quick", "full")
 AT_MOST = ("false_alarms", "review")  # of these a small share is good
@@ -94,7 +94,9 @@ def exam(
     flags: Flags = NO_FLAGS,
 ) -> None:
     """Measure a judge on pairs of recorded sessions with known labels: score card, result page, certificate."""
+    from openclawbench.cli.progress import ConsoleProgress
     from openclawbench.exam.sitting import sit
+    from openclawbench.storage.data_folder import DataFolder
 
     required = requirements(require or [])
     check_date(date)
@@ -127,7 +129,9 @@ def exam(
         )
 
 
-def plan_exam(data: DataFolder, size: str, seed: str | None, families: Path | None, pairs: int | None = None) -> "Exam":
+def plan_exam(
+    data: "DataFolder", size: str, seed: str | None, families: Path | None, pairs: int | None = None
+) -> "Exam":
     """The exam that the options name. UsageError for a size or seed that does not exist, and for more pairs than the
     paper has."""
     from openclawbench.exam.family import FAMILIES
@@ -198,7 +202,7 @@ def stress_variants(exam: "Exam", stress: str | None, flags: Flags) -> "list[Var
 
 
 def run_stress(
-    exam: "Exam", sitting: "Sitting", variants: "list[Variant]", flags: Flags, progress: ConsoleProgress
+    exam: "Exam", sitting: "Sitting", variants: "list[Variant]", flags: Flags, progress: "ConsoleProgress"
 ) -> dict[str, Any] | None:
     """The flips of these variants; None without variants."""
     from openclawbench.exam.stress.kit import run_kit
@@ -208,6 +212,7 @@ def run_stress(
 
 def print_dry_run(exam: "Exam", variants: "list[Variant]", json_out: bool, flags: Flags) -> None:
     """Estimate what the exam would ask, and each variant of the stress kit."""
+    from openclawbench.cli.progress import ConsoleProgress
     from openclawbench.exam.sitting import STOP_AFTER
     from openclawbench.exam.stress.kit import price_kit
     from openclawbench.workspace.dry_run import dry_run

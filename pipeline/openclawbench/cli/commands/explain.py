@@ -7,7 +7,6 @@ import typer
 
 from openclawbench.base.terminal import output
 from openclawbench.cli.options import DATA, Data, TrajectoryId
-from openclawbench.cli.render.explain import print_explanation
 
 
 def explain(
@@ -20,6 +19,7 @@ def explain(
 ) -> None:
     """For each descriptor, flag, score and candidate the rule behind it, and the marked text that made it hold."""
     from openclawbench.api import open_data
+    from openclawbench.cli.render.explain import print_explanation
 
     explanation = open_data(data, may_be_new=True).explain(trajectory, step).as_dict
     if json_out:

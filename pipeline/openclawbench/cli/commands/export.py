@@ -7,24 +7,24 @@ from typing import Annotated
 import typer
 
 from openclawbench.base.terminal import errors, one_line, output, safe
+from openclawbench.cli.choices import TABLE_FORMATS, TABLES, TRAJECTORY_FORMS
 from openclawbench.cli.options import DATA, NO_FLAGS, PRIVACY, Data, Flags, choices, with_settings
 from openclawbench.cli.write_output import write_output
 from openclawbench.errors import NEEDS_A_PERSON, MissingExtra, UsageError
-from openclawbench.inspect.export.sessions import FORMS, export_sessions
-from openclawbench.inspect.export.tables import FORMATS, TABLES, encode, let_out
 
 HTML = "html"  # one trajectory as a page
 TableName = Annotated[
     str | None,
     typer.Argument(help=f"One of: {', '.join(TABLES)}; with --to html an id.", autocompletion=choices(*TABLES)),
 ]
-Format = Annotated[str, typer.Option("--format", help="jsonl, parquet or csv.", autocompletion=choices(*FORMATS))]
+Format = Annotated[str, typer.Option("--format", help="jsonl, parquet or csv.", autocompletion=choices(*TABLE_FORMATS))]
 Form = Annotated[
     str | None,
     typer.Option(
         "--to",
-        help=f"Labelled trajectories: {', '.join(FORMS)}; or {HTML}: one, which the argument names, as a page.",
-        autocompletion=choices(*FORMS, HTML),
+        help=f"Labelled trajectories: {', '.join(TRAJECTORY_FORMS)}; or {HTML}: "
+        "one, which the argument names, as a page.",
+        autocompletion=choices(*TRAJECTORY_FORMS, HTML),
     ),
 ]
 
@@ -40,6 +40,9 @@ def export(
 ) -> None:
     """A stage's table as JSONL, Parquet or CSV; or labelled trajectories for other tools (--to). A key blocks it, as it
     blocks a release."""
+    from openclawbench.inspect.export.sessions import export_sessions
+    from openclawbench.inspect.export.tables import encode, let_out
+
     if form == HTML:
         export_one(stage, data, to, flags)
         return

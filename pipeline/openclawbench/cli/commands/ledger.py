@@ -11,10 +11,7 @@ from openclawbench.base.terminal import errors, one_line, output, safe, table
 from openclawbench.cli.options import DATA, Data, Json
 from openclawbench.cli.write_output import write_output
 from openclawbench.errors import NEEDS_A_PERSON
-from openclawbench.judge.ledger import merge_shards as share_ledgers
-from openclawbench.judge.ledger import report as ledger_report
 from openclawbench.judge.ledger.sqlite_file import reading
-from openclawbench.storage.data_folder import DataFolder
 
 app = typer.Typer(
     help="The answers of a language model: what they cost, and whether they are sound.", no_args_is_help=True
@@ -25,6 +22,9 @@ CALLS_SHOWN = 20  # calls without an answer that are printed; --json has all
 @app.command()
 def stats(data: Data = DATA, json_out: Json = False) -> None:
     """Answers, tokens and USD; every call that may have been paid for without an answer."""
+    from openclawbench.judge.ledger import report as ledger_report
+    from openclawbench.storage.data_folder import DataFolder
+
     with reading(DataFolder(data).ledger) as connection:
         totals = ledger_report.stats(connection)
     if json_out:
@@ -60,6 +60,9 @@ def print_stats(console: Console, totals: dict[str, Any]) -> None:
 @app.command()
 def verify(data: Data = DATA) -> None:
     """Check the file, and every answer against its verbatim response. Exit status 1 if something is wrong."""
+    from openclawbench.judge.ledger import report as ledger_report
+    from openclawbench.storage.data_folder import DataFolder
+
     with reading(DataFolder(data).ledger) as connection:
         count = 0
         for count, fault in enumerate(ledger_report.faults(connection), start=1):  # noqa: B007 (counted)
@@ -76,6 +79,9 @@ def export(
     to: Annotated[Path | None, typer.Option("-o", "--output", help="File; stdout without it.")] = None,
 ) -> None:
     """Every answer as JSONL, the response verbatim."""
+    from openclawbench.judge.ledger import report as ledger_report
+    from openclawbench.storage.data_folder import DataFolder
+
     with reading(DataFolder(data).ledger) as connection:
         write_output(
             (json.dumps(row, ensure_ascii=False).encode() + b"\n" for row in ledger_report.export_answers(connection)),
@@ -86,6 +92,9 @@ def export(
 @app.command()
 def merge(data: Data = DATA) -> None:
     """Merge the ledgers of runs over shares (--shard); a run without --shard does it too."""
+    from openclawbench.judge.ledger import merge_shards as share_ledgers
+    from openclawbench.storage.data_folder import DataFolder
+
     folder = DataFolder(data)
     with folder.locked():
         count = share_ledgers.merge(folder.ledger)
@@ -95,5 +104,8 @@ def merge(data: Data = DATA) -> None:
 @app.command()
 def compact(data: Data = DATA) -> None:
     """Free unused space; no answer is removed."""
+    from openclawbench.judge.ledger import report as ledger_report
+    from openclawbench.storage.data_folder import DataFolder
+
     before, after = ledger_report.compact(DataFolder(data).ledger)
     output().print(f"{before / 1e6:.1f} MB before, {after / 1e6:.1f} MB now")

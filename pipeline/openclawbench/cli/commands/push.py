@@ -11,7 +11,6 @@ from openclawbench.base.terminal import errors, output, safe
 from openclawbench.cli.commands.validate import print_findings
 from openclawbench.cli.options import DATA
 from openclawbench.errors import NEEDS_A_PERSON, UsageError
-from openclawbench.storage.data_folder import DataFolder
 
 Repo = Annotated[str, typer.Argument(metavar="REPO", help="Dataset repository, owner/name; made if missing.")]
 Data = Annotated[Path, typer.Option("--data", envvar="OPENCLAWBENCH_DATA", help="Whose release; see --release.")]
@@ -30,6 +29,7 @@ def push(
     """Upload a release to the Hugging Face Hub, if `validate` finds nothing wrong with it."""
     from openclawbench.api import validate
     from openclawbench.release.hub import push as upload
+    from openclawbench.storage.data_folder import DataFolder
 
     folder = release or DataFolder(data).release
     if not folder.is_dir():

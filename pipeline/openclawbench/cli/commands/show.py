@@ -6,7 +6,6 @@ import typer
 
 from openclawbench.base.terminal import output
 from openclawbench.cli.options import DATA, Data, TrajectoryId
-from openclawbench.cli.render.trajectory import print_trajectory
 
 
 def show(
@@ -19,6 +18,7 @@ def show(
 ) -> None:
     """A trajectory to read: steps, descriptors, label, evidence marked."""
     from openclawbench.api import open_data
+    from openclawbench.cli.render.trajectory import print_trajectory
 
     opened = open_data(data, may_be_new=True)
     print_trajectory(opened.state, opened.trajectory(trajectory).key, output(), full, not no_label)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from openclawbench.base.terminal import errors, one_line, output
+from openclawbench.cli.choices import STAGES
 from openclawbench.cli.commands.report.commands import write_report
 from openclawbench.cli.options import (
     ASKING,
@@ -26,26 +27,13 @@ from openclawbench.cli.options import (
     choices,
     with_settings,
 )
-from openclawbench.cli.progress import ConsoleProgress
-from openclawbench.cli.render.run import (
-    exit_line,
-    print_coverage,
-    print_inputs,
-    print_lines,
-    print_packets,
-    print_release,
-    print_share,
-)
 from openclawbench.errors import NEEDS_A_PERSON, UsageError
-from openclawbench.flow import VERBS
-from openclawbench.inspect.reports import table_report
-from openclawbench.storage.data_folder import DataFolder
 
 if TYPE_CHECKING:
     from openclawbench.api import RunResult
 
 LastStage = Annotated[
-    str, typer.Option("--to", help=f"Last stage: {', '.join(VERBS)}.", autocompletion=choices(*VERBS))
+    str, typer.Option("--to", help=f"Last stage: {', '.join(STAGES)}.", autocompletion=choices(*STAGES))
 ]
 JUDGED: tuple[Group, ...] = (INPUTS, JUDGE, PACKET, ENGINE, ASKING)
 
@@ -59,8 +47,8 @@ def run(
     flags: Flags = NO_FLAGS,
 ) -> None:
     """Everything that is stale, from raw sessions to the release."""
-    if to not in VERBS:
-        raise UsageError(f"--to {to}: there is no such stage. Use one of: {', '.join(VERBS)}.")
+    if to not in STAGES:
+        raise UsageError(f"--to {to}: there is no such stage. Use one of: {', '.join(STAGES)}.")
     run_to(to, data, json_out, debug=debug, **flags)
 
 
@@ -87,6 +75,8 @@ release = stage_command("release", *JUDGED, RELEASING)
 def run_to(verb: str, path: Path, json_out: bool, annotation_pass: int = 1, debug: bool = False, **flags: Any) -> None:
     """Bring a data folder up to date as far as a verb, and print what happened. Exit status 1 if a person is needed."""
     from openclawbench import api
+    from openclawbench.cli.progress import ConsoleProgress
+    from openclawbench.cli.render.run import exit_line, print_lines
 
     with ConsoleProgress(quiet=json_out) as progress:
         result = api.run(path, to=verb, annotation_pass=annotation_pass, progress=progress, debug=debug, **flags)
@@ -112,6 +102,10 @@ def run_to(verb: str, path: Path, json_out: bool, annotation_pass: int = 1, debu
 
 def print_result(result: "RunResult") -> None:
     """Tables for people."""
+    from openclawbench.cli.render.run import print_coverage, print_inputs, print_packets, print_release, print_share
+    from openclawbench.inspect.reports import table_report
+    from openclawbench.storage.data_folder import DataFolder
+
     console, verb, report = output(), result.to, result.report
     if not result.redone and not report.released:
         console.print(f"{verb}: nothing has changed, nothing was redone")

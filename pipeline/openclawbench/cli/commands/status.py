@@ -2,29 +2,17 @@
 
 import json
 from collections import Counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import polars as pl
 import typer
 from rich.console import Console
 
 from openclawbench.base.terminal import output, table, warn
 from openclawbench.cli.options import DATA, INPUTS, NO_FLAGS, Data, Flags, Json, with_settings
-from openclawbench.cli.render.run import print_inputs
-from openclawbench.cli.render.trace_summary import format_total
 from openclawbench.errors import NEEDS_A_PERSON
-from openclawbench.inspect import status as state
-from openclawbench.inspect.find import has, rows_of
-from openclawbench.inspect.trace_totals import trace_totals
-from openclawbench.records.session import FileOutcome
-from openclawbench.runtime.active_runs import runs
-from openclawbench.runtime.run import Run
-from openclawbench.storage.data_folder import DataFolder
-from openclawbench.workspace.file_outcomes import count_inputs, noted_files
-from openclawbench.workspace.last_run import last_run
-from openclawbench.workspace.release_settings import release_commands
-from openclawbench.workspace.run_summary import unusable_context, warning_rows
-from openclawbench.workspace.settings import usable_settings
+
+if TYPE_CHECKING:
+    from openclawbench.runtime.run import Run
 
 ROWS_SHOWN, NAME_SHOWN = 200, 120  # rows of a table, and characters of a name
 RELEASE = {
@@ -38,6 +26,11 @@ RELEASE = {
 def status(data: Data = DATA, json_out: Json = False, flags: Flags = NO_FLAGS) -> None:
     """Which stages are up to date, what came in, what no rule knows."""
     from openclawbench.api import open_data
+    from openclawbench.inspect import status as state
+    from openclawbench.storage.data_folder import DataFolder
+    from openclawbench.workspace.last_run import last_run
+    from openclawbench.workspace.release_settings import release_commands
+    from openclawbench.workspace.settings import usable_settings
 
     folder = DataFolder(data)
     chosen, problems = usable_settings(folder, **flags)
@@ -53,8 +46,19 @@ def status(data: Data = DATA, json_out: Json = False, flags: Flags = NO_FLAGS) -
         raise typer.Exit(NEEDS_A_PERSON)
 
 
-def print_status(run: Run, commands: list[str], console: Console) -> None:
+def print_status(run: "Run", commands: list[str], console: Console) -> None:
     """Tables for people; one without rows is left out."""
+    import polars as pl
+
+    from openclawbench.cli.render.run import print_inputs
+    from openclawbench.cli.render.trace_summary import format_total
+    from openclawbench.inspect import status as state
+    from openclawbench.inspect.find import has, rows_of
+    from openclawbench.inspect.trace_totals import trace_totals
+    from openclawbench.records.session import FileOutcome
+    from openclawbench.runtime.active_runs import runs
+    from openclawbench.workspace.file_outcomes import count_inputs, noted_files
+    from openclawbench.workspace.run_summary import unusable_context, warning_rows
 
     def show(title: str, columns: list[str], rows: list[list[Any]]) -> None:
         if rows:

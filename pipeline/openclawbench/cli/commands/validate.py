@@ -10,8 +10,6 @@ from openclawbench.base.terminal import output, pluralize, table
 from openclawbench.cli.options import DATA, Data, Json
 from openclawbench.errors import NEEDS_A_PERSON
 from openclawbench.release.validate.findings import Findings
-from openclawbench.storage.data_folder import DataFolder
-from openclawbench.workspace.release_settings import PLACES
 
 Release = Annotated[
     Path | None,
@@ -25,6 +23,7 @@ Workers = Annotated[
 def validate(release: Release = None, data: Data = DATA, workers: Workers = None, json_out: Json = False) -> None:
     """Check a release against itself: derive it again from its texts, answers and rules, and compare."""
     from openclawbench import api
+    from openclawbench.storage.data_folder import DataFolder
 
     findings = api.validate(release or DataFolder(data).release, workers)
     if json_out:
@@ -37,6 +36,8 @@ def validate(release: Release = None, data: Data = DATA, workers: Workers = None
 
 def print_findings(findings: Findings) -> None:
     """What was checked, and a table of what is wrong."""
+    from openclawbench.workspace.release_settings import PLACES
+
     console = output()
     for row in findings.reported:
         warning = "warning: a key is left " if row["group"] == "key" else ""

@@ -7,14 +7,12 @@ from typing import Annotated
 import typer
 
 from openclawbench.base.terminal import errors, output, safe
+from openclawbench.cli.choices import RULE_FILES
 from openclawbench.cli.options import DATA, Data, Json
-from openclawbench.cli.render.whatif import print_what_if
-from openclawbench.inspect.whatif.whatif import KINDS
-from openclawbench.rules.loading.rule_file import rule_path
 
 RuleFiles = Annotated[
     list[Path],
-    typer.Option("--rules", help=f"A rule file, or a folder of them; may repeat. One of: {', '.join(KINDS)}."),
+    typer.Option("--rules", help=f"A rule file, or a folder of them; may repeat. One of: {', '.join(RULE_FILES)}."),
 ]
 
 
@@ -29,6 +27,7 @@ def whatif(
 ) -> None:
     """What other rules would change, without touching the work tables."""
     from openclawbench.api import open_data
+    from openclawbench.cli.render.whatif import print_what_if
 
     for path in files_in_force(rules):
         errors().print(
@@ -47,5 +46,7 @@ def whatif(
 
 def files_in_force(paths: list[Path]) -> list[Path]:
     """Those of the paths that are themselves rule files in force."""
-    known = [rule_path(name) for name in KINDS]
+    from openclawbench.rules.loading.rule_file import rule_path
+
+    known = [rule_path(name) for name in RULE_FILES]
     return [path for path in paths if any(path.is_file() and path.samefile(own) for own in known if own.is_file())]

@@ -7,15 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from openclawbench.base.terminal import pluralize
-from openclawbench.detect.labels import (
-    EACH_HELD_OUT,
-    HUMAN_POOL,
-    LabelSelection,
-    LabelSet,
-    human_items,
-    read_items,
-    require_items,
-)
+from openclawbench.detect.labels import LabelSelection, LabelSet, human_items, read_items, require_items
+from openclawbench.detect.pools import EACH_HELD_OUT, HUMAN_POOL
 from openclawbench.detect.predictions import PredictionsFile, read_predictions
 from openclawbench.detect.protocols import SPLIT_SYMBOLS
 from openclawbench.detect.score.card import compare_detectors, score_card

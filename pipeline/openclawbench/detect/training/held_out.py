@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from openclawbench.base.canonical_json import canonical_json, sha256_text
-from openclawbench.detect.labels import EACH_HELD_OUT, LabelSelection, LabelSet, held_out_models, read_labels
+from openclawbench.detect.labels import LabelSelection, LabelSet, held_out_models, read_labels
+from openclawbench.detect.pools import EACH_HELD_OUT
 from openclawbench.detect.predictions import read_predictions, write_predictions
 from openclawbench.detect.training.plan import TrainingRun
 from openclawbench.detect.training.rows import refuse_human

@@ -7,8 +7,9 @@ from statistics import median_low
 from typing import Any
 
 from openclawbench.base.canonical_json import canonical_bytes
-from openclawbench.detect.labels import HUMAN_POOL, LabelledTrajectory, LabelSet, released_records
+from openclawbench.detect.labels import LabelledTrajectory, LabelSet, released_records
 from openclawbench.detect.packet import detector_messages, detector_packet
+from openclawbench.detect.pools import HUMAN_POOL
 from openclawbench.detect.settings import LABELS, DetectRules
 from openclawbench.detect.training.recipe import Recipe
 from openclawbench.errors import UsageError

@@ -3,16 +3,16 @@
 import json
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 
 from openclawbench.base.terminal import errors, output, safe, table
 from openclawbench.cli.options import DATA, Data, Json
-from openclawbench.reports.counting import percent
-from openclawbench.reports.section import Report, Section
-from openclawbench.storage.data_folder import DataFolder
+
+if TYPE_CHECKING:
+    from openclawbench.reports.section import Report, Section
 
 
 class Allocation(StrEnum):
@@ -64,6 +64,7 @@ def sample_calibration(
     from openclawbench.audit.calibration.summary import stratum_of, without_pool
     from openclawbench.audit.review_folder import save_sample
     from openclawbench.audit.settings import AuditRules
+    from openclawbench.storage.data_folder import DataFolder
 
     folder, rules = DataFolder(data), AuditRules.load()
     sample, rows = draw(
@@ -93,8 +94,10 @@ def sample_calibration(
     console.print(f"How: {guide_file}. A second reviewer takes a copy. Then: openclawbench audit import FILE")
 
 
-def print_calibration(report: Report, console: Console) -> None:
+def print_calibration(report: "Report", console: Console) -> None:
     """T36 of each sample."""
+    from openclawbench.reports.counting import percent
+
     for section in report.sections:
         if section.name.startswith("calibration_disagreements"):
             print_disagreements(section, console)
@@ -116,7 +119,7 @@ def print_calibration(report: Report, console: Console) -> None:
         console.print(report.notice)
 
 
-def print_disagreements(section: Section, console: Console) -> None:
+def print_disagreements(section: "Section", console: Console) -> None:
     """The trajectories behind the counts, so that each can be opened; never the reviewers' words."""
     if not section.rows:
         return

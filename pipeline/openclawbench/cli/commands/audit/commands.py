@@ -4,7 +4,7 @@ import hashlib
 import json
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -14,13 +14,9 @@ from openclawbench.cli.commands.audit.calibration import print_calibration, samp
 from openclawbench.cli.commands.report.commands import publish_report
 from openclawbench.cli.options import DATA, Data, Json, data_flag
 from openclawbench.errors import NEEDS_A_PERSON, NotFound, UsageError
-from openclawbench.inspect.find import rows_of
-from openclawbench.inspect.reports import audit_report, input_digests
-from openclawbench.records.evidence import AlignedDescriptor
-from openclawbench.records.review import EventSample
-from openclawbench.reports.counting import percent
-from openclawbench.reports.section import Report
-from openclawbench.storage.data_folder import DataFolder
+
+if TYPE_CHECKING:
+    from openclawbench.reports.section import Report
 
 app = typer.Typer(help="Human audit: samples to review, sheets, review records.", no_args_is_help=True)
 app.command("sample-calibration")(sample_calibration)
@@ -39,6 +35,10 @@ def sample_events(
     from openclawbench.audit.events.sample import draw
     from openclawbench.audit.review_folder import save_sample
     from openclawbench.audit.settings import AuditRules
+    from openclawbench.inspect.find import rows_of
+    from openclawbench.inspect.reports import input_digests
+    from openclawbench.records.evidence import AlignedDescriptor
+    from openclawbench.records.review import EventSample
     from openclawbench.reports.evidence.report import evidence_rules
 
     run = open_data(data, may_be_new=True).state
@@ -89,6 +89,7 @@ def import_(
     from openclawbench.audit.sheets.check import ROW, Signature, check
     from openclawbench.audit.sheets.review_sheet import read_sheet
     from openclawbench.base.dates import is_time
+    from openclawbench.storage.data_folder import DataFolder
 
     folder = DataFolder(data)
     if reviewed_at is not None and not is_time(reviewed_at):
@@ -143,6 +144,9 @@ Kind = Annotated[AuditKind | None, typer.Argument(help="Only this audit; without
 @app.command("report")
 def report(kind: Kind = None, data: Data = DATA, json_out: Json = False) -> None:
     """The tables of the audits (T34 of events, T36 of the calibration), from review records alone."""
+    from openclawbench.inspect.reports import audit_report
+    from openclawbench.storage.data_folder import DataFolder
+
     folder = DataFolder(data)
     kinds = [kind] if kind else list(AuditKind)
     reports = {audited: audit for audited in kinds if (audit := audit_report(audited, folder))}
@@ -160,8 +164,10 @@ def report(kind: Kind = None, data: Data = DATA, json_out: Json = False) -> None
         publish_report(folder, audit, json_out, printer)
 
 
-def print_events(report: Report, console: Console) -> None:
+def print_events(report: "Report", console: Console) -> None:
     """The T34 tables, and agreement between reviewers."""
+    from openclawbench.reports.counting import percent
+
     for section in report.sections:
         if section.name.startswith("people") and section.rows:
             names = ["first", "second", "verdict", "both", "agree", "kappa"]

@@ -10,20 +10,17 @@ import typer
 from openclawbench.base.terminal import output, pluralize, safe, table, warn
 from openclawbench.cli.commands.collect.options import FOLDER, Bfcl
 from openclawbench.cli.commands.collect.plan import plan
-from openclawbench.cli.commands.collect.progress import CollectProgress, usd_words
 from openclawbench.cli.options import DATA, Data, Json, data_flag
 from openclawbench.collect.bfcl import find_bfcl
 from openclawbench.collect.isolation import can_isolate
-from openclawbench.collect.openclaw import TRIED, find_openclaw
-from openclawbench.collect.plan import SCRIPTED, Plan, read_plan
 from openclawbench.errors import NEEDS_A_PERSON, CollectionStopped, UsageError
-from openclawbench.storage.data_folder import DataFolder
 from openclawbench.workspace.configuration.trust import PLAN_FILE, is_trusted
 
 if TYPE_CHECKING:
     from openclawbench.collect.collection import Collection
     from openclawbench.collect.convert import Converted
     from openclawbench.collect.forecast import CostForecast
+    from openclawbench.collect.plan import Plan
 
 app = typer.Typer(
     help="From BFCL tasks to scored sessions: plan, real OpenClaw agents, BFCL's evaluator.", no_args_is_help=True
@@ -61,6 +58,8 @@ def run(
     json_out: Json = False,
 ) -> None:
     """Let OpenClaw agents do what is left of the plan. After any end the same command goes on."""
+    from openclawbench.cli.commands.collect.progress import CollectProgress
+    from openclawbench.collect.openclaw import TRIED, find_openclaw
     from openclawbench.collect.run import Options, collect, forecasts_of
     from openclawbench.collect.serve import require_mcp
 
@@ -97,9 +96,11 @@ def run(
         raise typer.Exit(NEEDS_A_PERSON)
 
 
-def refuse_untrusted_plan(data: Path, collection_plan: Plan) -> None:
+def refuse_untrusted_plan(data: Path, collection_plan: "Plan") -> None:
     """Raise UsageError for a plan that somebody else put into the folder: it says where keys go. One that
     `collect plan` wrote here is trusted until it changes."""
+    from openclawbench.collect.plan import SCRIPTED
+
     asked = sorted({source.endpoint_host for source in collection_plan.source_models} - {SCRIPTED})
     if asked and not is_trusted(data, PLAN_FILE):
         raise UsageError(
@@ -108,7 +109,7 @@ def refuse_untrusted_plan(data: Path, collection_plan: Plan) -> None:
         )
 
 
-def warn_before_first_run(collection: "Collection", collection_plan: Plan, has_network: bool) -> None:
+def warn_before_first_run(collection: "Collection", collection_plan: "Plan", has_network: bool) -> None:
     """Warn of what agents can do to this machine: in full before the first session, in one line later."""
     if not any(source.mode == "own_tools" for source in collection_plan.source_models):
         if not collection.log.exists():
@@ -135,6 +136,7 @@ def warn_before_first_run(collection: "Collection", collection_plan: Plan, has_n
 
 def print_forecast(forecasts: "list[CostForecast]", sessions: int, concurrency: int, json_out: bool) -> None:
     """What is left, by source model and category, and in all."""
+    from openclawbench.cli.commands.collect.progress import usd_words
     from openclawbench.collect.forecast import totals
 
     total = {"sessions": sessions} | totals(forecasts, concurrency)
@@ -225,7 +227,7 @@ def converted_of(data: Path, raw: Path | None) -> "tuple[Converted, Plan, tuple[
     return convert(collection, collection_plan, *folders, keys_if_set(collection_plan)), collection_plan, folders
 
 
-def keys_if_set(collection_plan: Plan) -> dict[str, str | None]:
+def keys_if_set(collection_plan: "Plan") -> dict[str, str | None]:
     """Source model -> its key; None if the environment does not have it now."""
     keys = {source.name: source.key for source in collection_plan.source_models}
     for source in collection_plan.source_models:
@@ -271,6 +273,8 @@ def print_converted(converted: "Converted", folders: tuple[Path, Path]) -> None:
 def open_collection(data: Path) -> "tuple[Collection, Plan]":
     """The collection of a data folder and its plan."""
     from openclawbench.collect.collection import Collection
+    from openclawbench.collect.plan import read_plan
+    from openclawbench.storage.data_folder import DataFolder
 
     folder = DataFolder(data).root / FOLDER
     return Collection(folder), read_plan(folder)

@@ -3,30 +3,20 @@
 import json
 import tomllib
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from openclawbench.base.terminal import output, pluralize, safe, table, warn
+from openclawbench.cli.choices import SCRIPTED
 from openclawbench.cli.commands.collect.options import FOLDER, Bfcl
 from openclawbench.cli.options import DATA, Data, Json
 from openclawbench.collect.bfcl import find_bfcl, run_bfcl
-from openclawbench.collect.plan import (
-    FILE,
-    OWN_TOOLS,
-    SCRIPTED,
-    Plan,
-    PlannedSession,
-    planned_task,
-    read_plan,
-    sample_tasks,
-    source_models,
-    write_plan,
-)
-from openclawbench.collect.scripting import ANSWERS
 from openclawbench.errors import NEEDS_A_PERSON, UnreadableInput, UsageError
-from openclawbench.storage.data_folder import DataFolder
 from openclawbench.workspace.configuration.trust import PLAN_FILE, trust
+
+if TYPE_CHECKING:
+    from openclawbench.collect.plan import Plan, PlannedSession
 
 MODES = {"functions": ("functions",), "own-tools": ("own_tools",), "both": ("functions", "own_tools")}
 EVERYTHING = ["single_turn", "multi_turn"]  # groups of BFCL: every category that can be collected
@@ -82,6 +72,10 @@ def plan(
     json_out: Json = False,
 ) -> None:
     """Which tasks, and which source models are to do them."""
+    from openclawbench.collect.plan import Plan, planned_task, sample_tasks, source_models
+    from openclawbench.collect.scripting import ANSWERS
+    from openclawbench.storage.data_folder import DataFolder
+
     wanted = dict(entry.partition("=")[::2] for entry in tasks or [])
     for entry, _, answers in (entry.partition("=") for entry in tasks or []):
         if answers not in ("", *ANSWERS):
@@ -135,9 +129,10 @@ def plan(
         raise typer.Exit(NEEDS_A_PERSON)
 
 
-def store_plan(collection_plan: Plan, folder: Path, replaces: bool) -> Path:
+def store_plan(collection_plan: "Plan", folder: Path, replaces: bool) -> Path:
     """Write the plan. UsageError where another was begun and is not to be replaced."""
     from openclawbench.collect.collection import Collection
+    from openclawbench.collect.plan import FILE, write_plan
     from openclawbench.collect.run import remaining_sessions
 
     collection = Collection(folder)
@@ -159,20 +154,22 @@ def store_plan(collection_plan: Plan, folder: Path, replaces: bool) -> Path:
     return path
 
 
-def key_of(planned: PlannedSession) -> tuple[str, str, str]:
+def key_of(planned: "PlannedSession") -> tuple[str, str, str]:
     """What tells planned sessions apart, in every plan of a folder."""
     return planned.source_model.name, planned.name, planned.digest
 
 
-def plan_before(folder: Path) -> Plan | None:
+def plan_before(folder: Path) -> "Plan | None":
     """The existing plan; None if there is no readable plan."""
+    from openclawbench.collect.plan import read_plan
+
     try:
         return read_plan(folder)
     except UnreadableInput:
         return None
 
 
-def print_plan(collection_plan: Plan, path: Path) -> None:
+def print_plan(collection_plan: "Plan", path: Path) -> None:
     """Tasks by category, and the source models."""
     subsets = sorted({task.subset for task in collection_plan.tasks})
     body = [[subset, sum(task.subset == subset for task in collection_plan.tasks)] for subset in subsets]
@@ -188,6 +185,8 @@ def print_plan(collection_plan: Plan, path: Path) -> None:
 
 def models_of(stated: dict[str, Any]) -> list[dict[str, Any]]:
     """The source model of the options (fields of SourceModel -> value) as data; each mode is one of its own."""
+    from openclawbench.collect.plan import OWN_TOOLS
+
     base_url, model, mode = stated.get("base_url", SCRIPTED), stated.get("model"), stated.get("mode", "functions")
     if mode not in MODES:
         raise UsageError(f"--mode {mode}: is not one of {', '.join(MODES)}.")

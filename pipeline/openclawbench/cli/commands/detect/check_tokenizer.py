@@ -8,7 +8,6 @@ import typer
 from openclawbench.base.terminal import output, safe, table
 from openclawbench.cli.options import Json
 from openclawbench.errors import NEEDS_A_PERSON
-from openclawbench.reports.files import as_json
 
 
 def check_tokenizer_(
@@ -18,6 +17,7 @@ def check_tokenizer_(
     """Whether each of the six symbols is a single token of a tokenizer; exit status 1 where one is not."""
     from openclawbench.detect.settings import DetectRules
     from openclawbench.detect.tokenizer import check_tokenizer
+    from openclawbench.reports.files import as_json
 
     check = check_tokenizer(path, DetectRules.load())
     if json_out:

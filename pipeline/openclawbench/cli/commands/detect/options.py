@@ -1,27 +1,26 @@
 """Options that the commands of `openclawbench detect` have in common."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from openclawbench.base.terminal import warn
+from openclawbench.cli.choices import CUTS, PROTOCOLS, SIDES
 from openclawbench.cli.options import choices
-from openclawbench.detect.labels import ACCEPTED_POOL, EACH_HELD_OUT, POOLS, LabelSet
-from openclawbench.detect.settings import PROTOCOLS
-from openclawbench.release.labels.places import CUT_NAMES, SIDES
-from openclawbench.storage.data_folder import DataFolder
+from openclawbench.detect.pools import ACCEPTED_POOL, EACH_HELD_OUT, POOLS
+
+if TYPE_CHECKING:
+    from openclawbench.detect.labels import LabelSet
 
 POOL_HELP = "Which labels: " + "; ".join(f"{name}: {meaning}" for name, meaning in POOLS.items()) + "."
-CUT_HELP = (
-    f"{', '.join(CUT_NAMES)}; or a source model, which is held out; or {EACH_HELD_OUT}: each in turn, in one call."
-)
+CUT_HELP = f"{', '.join(CUTS)}; or a source model, which is held out; or {EACH_HELD_OUT}: each in turn, in one call."
 Release = Annotated[
     Path | None,
     typer.Option("--release", help="A release folder, or a copy; that of the data folder without it."),
 ]
 Pool = Annotated[str, typer.Option("--pool", help=POOL_HELP, autocompletion=choices(*POOLS))]
-Cut = Annotated[str, typer.Option("--cut", help=CUT_HELP, autocompletion=choices(*CUT_NAMES, EACH_HELD_OUT))]
+Cut = Annotated[str, typer.Option("--cut", help=CUT_HELP, autocompletion=choices(*CUTS, EACH_HELD_OUT))]
 Side = Annotated[
     str, typer.Option("--side", "--split", help="Side of the cut: test or train.", autocompletion=choices(*SIDES))
 ]
@@ -48,10 +47,12 @@ DEFAULT_POOL, DEFAULT_CUT, DEFAULT_SIDE, DEFAULT_PROTOCOL = ACCEPTED_POOL, "defa
 
 def release_of(release: Path | None, data: Path) -> Path:
     """The release folder that is meant."""
+    from openclawbench.storage.data_folder import DataFolder
+
     return release or DataFolder(data).release
 
 
-def warn_of_baseline(labels: LabelSet) -> None:
+def warn_of_baseline(labels: "LabelSet") -> None:
     """Say whose labels these are, where they are the rules judge's."""
     if labels.is_baseline:
         warn(

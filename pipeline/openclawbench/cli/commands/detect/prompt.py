@@ -8,7 +8,6 @@ from openclawbench.base.terminal import errors, output, pluralize, safe
 from openclawbench.cli.commands.detect.options import DEFAULT_PROTOCOL, Protocol, Release, TokenizerPath, release_of
 from openclawbench.cli.options import DATA, Data, Json
 from openclawbench.errors import NotFound
-from openclawbench.reports.files import as_json
 
 
 def prompt(
@@ -27,6 +26,7 @@ def prompt(
     from openclawbench.detect.packet import detector_messages, detector_prompt
     from openclawbench.detect.settings import DetectRules, check_protocol
     from openclawbench.detect.tokenizer import load_tokenizer, token_counter
+    from openclawbench.reports.files import as_json
 
     check_protocol(protocol)
     rules, instructions = DetectRules.load(), detector_prompt(protocol)

@@ -9,9 +9,6 @@ from rich.console import Console
 from openclawbench.base.terminal import errors, one_line, output, pluralize, safe, table, warn
 from openclawbench.cli.commands.detect.options import warn_of_baseline
 from openclawbench.errors import UsageError
-from openclawbench.reports.counting import percent
-from openclawbench.reports.files import as_json
-from openclawbench.storage.data_folder import DataFolder
 
 if TYPE_CHECKING:
     from openclawbench.detect.labels import LabelSet
@@ -28,6 +25,7 @@ def predictions_path(out: Path | None, data: Path, name: str, labels: "LabelSet"
     """Where predictions are written, unless that is another detector's file. Raises UsageError for a folder that does
     not exist."""
     from openclawbench.exam.sitting import UNSAFE
+    from openclawbench.storage.data_folder import DataFolder
 
     choice = labels.choice
     if out is None:
@@ -80,6 +78,8 @@ def write_and_show(
 
 def print_evaluation(evaluation: "Evaluation", json_out: bool) -> None:
     """Print an evaluation, as JSON or for people."""
+    from openclawbench.reports.files import as_json
+
     if json_out:
         print(as_json(evaluation.data()), end="")
         return
@@ -98,6 +98,8 @@ def print_evaluation(evaluation: "Evaluation", json_out: bool) -> None:
 
 def warn_of_card(card: Mapping[str, Any]) -> None:
     """Warn of labels and lines that were not scored, by reason, and of contradictions in the scores."""
+    from openclawbench.reports.counting import percent
+
     name, compared = card["detector"], card["compared"]
     if card["unverified"]:
         warn(f"{name}: unverified: the file {card['unverified']}.")

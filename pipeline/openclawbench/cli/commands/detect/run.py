@@ -24,11 +24,7 @@ from openclawbench.cli.commands.detect.options import (
 from openclawbench.cli.commands.detect.results import predictions_path, write_and_show
 from openclawbench.cli.commands.exam import check_date
 from openclawbench.cli.options import ASKING, DATA, NO_FLAGS, Data, Date, Flags, IsDryRun, Json, with_settings
-from openclawbench.cli.progress import ConsoleProgress
 from openclawbench.errors import UsageError
-from openclawbench.storage.data_folder import DataFolder
-from openclawbench.workspace.settings import ASKING as HOW_TO_ASK
-from openclawbench.workspace.settings import settings
 
 if TYPE_CHECKING:
     from openclawbench.detect.asking import RunPlan
@@ -65,9 +61,13 @@ def run(
 ) -> None:
     """Ask a model about each trajectory once, over an OpenAI-compatible endpoint, and score it. A run that was stopped
     goes on when you call it again, and pays for nothing twice."""
+    from openclawbench.cli.progress import ConsoleProgress
     from openclawbench.detect.asking import DetectorRun, plan_run, run_detector
     from openclawbench.detect.labels import LabelSelection, read_labels, require_items
     from openclawbench.detect.settings import DetectRules
+    from openclawbench.storage.data_folder import DataFolder
+    from openclawbench.workspace.settings import ASKING as HOW_TO_ASK
+    from openclawbench.workspace.settings import settings
 
     check_date(date)
     folder = DataFolder(data)

@@ -39,7 +39,8 @@ def score(
     json_out: Json = False,
 ) -> None:
     """Score predictions files: F.8's measures with intervals, against silver, corrected by verdicts, against people."""
-    from openclawbench.detect.labels import HUMAN_POOL, read_labels
+    from openclawbench.detect.labels import read_labels
+    from openclawbench.detect.pools import HUMAN_POOL
     from openclawbench.detect.score.evaluation import choice_of, evaluate, read_files
     from openclawbench.detect.settings import DetectRules
     from openclawbench.errors import UsageError

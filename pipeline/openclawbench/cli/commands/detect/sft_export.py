@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from openclawbench.base.terminal import errors, output, pluralize, safe, table, warn
+from openclawbench.cli.choices import SIDES
 from openclawbench.cli.commands.detect.options import (
     DEFAULT_CUT,
     DEFAULT_POOL,
@@ -17,9 +18,6 @@ from openclawbench.cli.commands.detect.options import (
 )
 from openclawbench.cli.options import DATA, Data, Json, choices
 from openclawbench.errors import UsageError
-from openclawbench.release.labels.places import SIDES
-from openclawbench.reports.files import as_json
-from openclawbench.storage.data_folder import DataFolder
 
 if TYPE_CHECKING:
     from openclawbench.records.detection.training import TrainingExport
@@ -79,10 +77,13 @@ def sft_export(
     With --cut hold-one-out a folder for each source model that is held out."""
     from dataclasses import replace
 
-    from openclawbench.detect.labels import EACH_HELD_OUT, LabelSelection, held_out_models, read_labels
+    from openclawbench.detect.labels import LabelSelection, held_out_models, read_labels
+    from openclawbench.detect.pools import EACH_HELD_OUT
     from openclawbench.detect.settings import DetectRules
     from openclawbench.detect.training.export import export_rows, options_of
     from openclawbench.detect.training.recipe import load_recipe
+    from openclawbench.reports.files import as_json
+    from openclawbench.storage.data_folder import DataFolder
 
     rules, base = DetectRules.load(), load_recipe(recipe)
     by_recipe = options_of(base, form, tokenizer)

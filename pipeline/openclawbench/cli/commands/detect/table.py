@@ -1,7 +1,7 @@
 """`openclawbench detect table`: the leaderboard as Markdown, JSON and pictures."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,7 +12,9 @@ from openclawbench.cli.commands.detect.results import print_groups, print_headli
 from openclawbench.cli.commands.detect.score import AnyCut, AnyPool, AnySide
 from openclawbench.cli.options import DATA, Data, Json
 from openclawbench.errors import UsageError
-from openclawbench.reports.section import Report
+
+if TYPE_CHECKING:
+    from openclawbench.reports.section import Report
 
 FOLDER = Path("detect") / "table"  # of a data folder
 
@@ -63,7 +65,7 @@ def table(
     publish(leaderboard(evaluation, paper), out or data / FOLDER, json_out)
 
 
-def publish(report: Report, out: Path | None, json_out: bool) -> None:
+def publish(report: "Report", out: Path | None, json_out: bool) -> None:
     """Write the report's files where `out` names a folder; print it as JSON, or the paper's contradictions if it has
     them."""
     from openclawbench.reports.files import as_files, as_json

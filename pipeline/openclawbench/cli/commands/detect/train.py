@@ -18,8 +18,6 @@ from openclawbench.cli.commands.detect.results import print_evaluation
 from openclawbench.cli.commands.detect.sft_export import BASELINE_LABELS
 from openclawbench.cli.commands.exam import check_date
 from openclawbench.cli.options import DATA, Data, Date, Json
-from openclawbench.reports.files import as_json
-from openclawbench.storage.data_folder import DataFolder
 
 if TYPE_CHECKING:
     from openclawbench.detect.training.run import TrainingResult
@@ -59,7 +57,8 @@ def train(
 
     With --cut hold-one-out an adapter for each source model that is held out. The same command goes on where it was
     stopped."""
-    from openclawbench.detect.labels import EACH_HELD_OUT, LabelSelection, LabelSet, read_labels
+    from openclawbench.detect.labels import LabelSelection, LabelSet, read_labels
+    from openclawbench.detect.pools import EACH_HELD_OUT
     from openclawbench.detect.score.evaluation import evaluate, read_files
     from openclawbench.detect.settings import DetectRules
     from openclawbench.detect.training import run as training
@@ -68,6 +67,8 @@ def train(
     from openclawbench.detect.training.plan import TrainingRun, is_main_process
     from openclawbench.detect.training.recipe import load_recipe
     from openclawbench.exam.sitting import UNSAFE
+    from openclawbench.reports.files import as_json
+    from openclawbench.storage.data_folder import DataFolder
 
     check_date(date)
     require_packages()

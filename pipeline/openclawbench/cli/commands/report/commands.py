@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 from rich.console import Console
@@ -11,11 +11,10 @@ from openclawbench.base.terminal import output, pluralize, safe, table
 from openclawbench.cli.commands.report.gap import gap
 from openclawbench.cli.commands.report.statistics import OutputFolder, statistics, write
 from openclawbench.cli.options import DATA, Data, Json
-from openclawbench.inspect.find import rows_of
-from openclawbench.inspect.reports import table_report
-from openclawbench.reports.counting import percent
-from openclawbench.reports.section import Report, Section
-from openclawbench.storage.data_folder import DataFolder
+
+if TYPE_CHECKING:
+    from openclawbench.reports.section import Report, Section
+    from openclawbench.storage.data_folder import DataFolder
 
 app = typer.Typer(
     help="Reports over the work tables, written to work/reports/; `statistics` and `gap` over a release.",
@@ -42,7 +41,7 @@ def coverage(data: Data = DATA, json_out: Json = False) -> None:
     print_table_report("coverage", data, json_out, print_coverage_counts)
 
 
-def print_coverage_counts(report: Report, console: Console) -> None:
+def print_coverage_counts(report: "Report", console: Console) -> None:
     """Every count of the whole corpus."""
     section = next(section for section in report.sections if section.name == "coverage")
     console.print(table(section.title, ["what", "count"], facts(section)))
@@ -67,17 +66,17 @@ def models(data: Data = DATA, out: OutputFolder = None, json_out: Json = False) 
     print_table_report("models", data, json_out, print_models, out)
 
 
-def print_models(report: Report, console: Console) -> None:
+def print_models(report: "Report", console: Console) -> None:
     """The main numbers of each source model and mode."""
     from openclawbench.reports.models.report import HEADLINE, headline
 
     console.print(table(report.title, HEADLINE, headline(report)))
 
 
-def headline_of(*names: str) -> Callable[[Report, Console], None]:
+def headline_of(*names: str) -> "Callable[[Report, Console], None]":
     """A printer of the headline numbers of these sections."""
 
-    def show(report: Report, console: Console) -> None:
+    def show(report: "Report", console: Console) -> None:
         sections = {section.name: section for section in report.sections}
         rows = [row for name in names for row in facts(sections[name])]
         console.print(table(report.title, ["what", "value"], rows))
@@ -88,13 +87,15 @@ def headline_of(*names: str) -> Callable[[Report, Console], None]:
 def print_table_report(name: str, data: Path, json_out: bool, show: Any, out: Path | None = None) -> None:
     """Make a report over the work tables, and publish it."""
     from openclawbench.api import open_data
+    from openclawbench.inspect.find import rows_of
+    from openclawbench.inspect.reports import table_report
 
     run = open_data(data, may_be_new=True).state
     report = table_report(name, run, lambda record: rows_of(run, record), with_inputs=True)
     publish_report(run.data, report, json_out, show, out)
 
 
-def publish_report(folder: DataFolder, report: Report, json_out: bool, show: Any, out: Path | None = None) -> None:
+def publish_report(folder: "DataFolder", report: "Report", json_out: bool, show: Any, out: Path | None = None) -> None:
     """Write a report's files, to `out` or to the data folder; print the report as JSON, or its headline. Raises
     DataFolderLocked during a run."""
     from openclawbench.reports.files import as_json
@@ -108,7 +109,7 @@ def publish_report(folder: DataFolder, report: Report, json_out: bool, show: Any
     console.print(f"\n{written}")
 
 
-def write_report(folder: DataFolder, report: Report, out: Path | None = None) -> str:
+def write_report(folder: "DataFolder", report: "Report", out: Path | None = None) -> str:
     """Write a report's files, to `out` or to the data folder; returns a line that says where. Raises DataFolderLocked
     while a run is writing."""
     from openclawbench.reports.files import PICTURES, as_files
@@ -126,8 +127,10 @@ def write_report(folder: DataFolder, report: Report, out: Path | None = None) ->
     return f"{report.name} report: {safe(str(where))}/{report.name}.md, .json{pictures}"
 
 
-def print_evidence(report: Report, console: Console) -> None:
+def print_evidence(report: "Report", console: Console) -> None:
     """Categories, slices and the headline numbers."""
+    from openclawbench.reports.counting import percent
+
     sections = {section.name: section for section in report.sections}
     for name, title, column, counted in (
         ("inventory", "category", "event_type", "steps"),
@@ -140,8 +143,10 @@ def print_evidence(report: Report, console: Console) -> None:
     console.print(table("In numbers", ["what", "value"], [row for name in named for row in facts(sections[name])]))
 
 
-def facts(section: Section) -> list[list[object]]:
+def facts(section: "Section") -> list[list[object]]:
     """The headline numbers of a section."""
+    from openclawbench.reports.counting import percent
+
     return [
         [f"{section.name}: {name.replace('_', ' ')}", percent(value) if name.endswith("share") else value]
         for name, value in section.facts.items()

@@ -3,18 +3,19 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-import polars as pl
 import typer
 from rich.table import Table
 
 from openclawbench.base.terminal import output, table
 from openclawbench.cli.options import DATA, Data, Json
 from openclawbench.errors import NotFound, UnreadableInput, UsageError
-from openclawbench.reports.counting import percent
-from openclawbench.reports.section import Section
-from openclawbench.storage.data_folder import DataFolder
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from openclawbench.reports.section import Section
 
 INTERVALS = {
     "silver": "silver labels alone",
@@ -50,7 +51,9 @@ def gap(
     from openclawbench.release.statistics.corpus import read_corpus
     from openclawbench.release.statistics.corrected_gap import corrected_gap, gap_sentence, passing
     from openclawbench.release.statistics.gap import by_mode
+    from openclawbench.reports.counting import percent
     from openclawbench.reports.files import as_json
+    from openclawbench.storage.data_folder import DataFolder
 
     root = release or DataFolder(data).release
     refuse_other_folder(root)
@@ -108,8 +111,10 @@ def gap(
     console.print(f"\n{gap_sentence(facts)}")
 
 
-def modes_table(modes: Mapping[str, Section], calibrated: bool) -> Table:
+def modes_table(modes: "Mapping[str, Section]", calibrated: bool) -> Table:
     """One row per mode: its trajectories and what their labels say; with `calibrated` what verdicts make of that."""
+    from openclawbench.reports.counting import percent
+
     columns = ("silver_share", "corrected_share", "corrected_low_share", "corrected_high_share")
     rows = [
         [
@@ -124,14 +129,17 @@ def modes_table(modes: Mapping[str, Section], calibrated: bool) -> Table:
     return table("By mode of collecting", names[:width], [row[:width] for row in rows])
 
 
-def read_verdicts(path: Path, records: pl.DataFrame) -> pl.DataFrame:
+def read_verdicts(path: Path, records: "pl.DataFrame") -> "pl.DataFrame":
     """HUMAN_COLUMNS of a data folder's reviews or of a human_audited file, compared with the labels of `records`.
 
     Raises UnreadableInput.
     """
+    import polars as pl
+
     from openclawbench.audit.calibration.released_verdicts import human_verdicts
     from openclawbench.records.calibration import HumanVerdict
     from openclawbench.release.statistics.corpus import HUMAN_COLUMNS
+    from openclawbench.storage.data_folder import DataFolder
     from openclawbench.tables.record import TRAJECTORY_KEY
     from openclawbench.tables.schema import from_records
 

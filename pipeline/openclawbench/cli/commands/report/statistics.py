@@ -2,16 +2,16 @@
 
 import tomllib
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from openclawbench.base.terminal import output, safe, table
 from openclawbench.cli.options import ReleaseFolder
 from openclawbench.errors import UnreadableInput, UsageError
-from openclawbench.release.files.names import ROOT
-from openclawbench.release.release_folder import refuse_other_folder
-from openclawbench.release.settings import PublishRules
+
+if TYPE_CHECKING:
+    from openclawbench.release.settings import PublishRules
 
 OutputFolder = Annotated[Path | None, typer.Option("-o", "--output", help="Folder for the tables and pictures.")]
 SHOWN = ("all", "mode", "slice", "source_model")
@@ -23,6 +23,7 @@ def statistics(
     json_out: Annotated[bool, typer.Option("--json", help="Print statistics.json.")] = False,
 ) -> None:
     """T4, T5, T6, T9, T14, T31, subtypes, onsets, severity, and the gap with intervals, from the files of a release."""
+    from openclawbench.release.release_folder import refuse_other_folder
     from openclawbench.release.statistics.corrected_gap import gap_sentence
     from openclawbench.release.statistics.files import statistics_files, statistics_of
     from openclawbench.reports.counting import percent
@@ -50,8 +51,10 @@ def statistics(
         console.print(f"\n{safe(str(out))}/STATISTICS.md, statistics.json, statistics/")
 
 
-def settings_of(release: Path) -> PublishRules:
+def settings_of(release: Path) -> "PublishRules":
     """The settings that the release was written with; those in force where it holds none."""
+    from openclawbench.release.settings import PublishRules
+
     path = release / PublishRules.FILE
     if not path.is_file():
         return PublishRules.load()
@@ -63,6 +66,8 @@ def settings_of(release: Path) -> PublishRules:
 
 def write(folder: Path, files: dict[str, bytes]) -> None:
     """The files below a folder that is not a release. Raises UsageError, UnreadableInput."""
+    from openclawbench.release.files.names import ROOT
+
     if (folder / ROOT).exists():
         raise UsageError(f"{folder}: is a release, and a release is not written to. Name another folder with -o.")
     try:
