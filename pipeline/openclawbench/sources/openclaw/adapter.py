@@ -40,7 +40,7 @@ from openclawbench.sources.openclaw.records import (
     decode_line,
     decode_outline,
 )
-from openclawbench.sources.openclaw.repeats import Repeats
+from openclawbench.sources.openclaw.repeats import Repeats, may_repeat
 from openclawbench.sources.openclaw.run_summary import run_summary
 from openclawbench.sources.openclaw.steps import StepBuilder
 from openclawbench.sources.sidecars import harbor
@@ -140,7 +140,8 @@ class OpenClaw(Source):
         note_branch(session, builder.counts, body, branch)
         left, copies = off_branch(branch), {body[index].line for index in branch.duplicates}
         repeats = Repeats(rules, builder.counts, (body[index] for index in left))
-        build(session, builder, repeats.once(body[index] for index in branch.active))
+        active = [body[index] for index in branch.active]
+        build(session, builder, repeats.once(active) if left or may_repeat(active) else active)
         rest = repeats.without_known((body[index] for index in left), copies)
         session.abandoned_steps = abandoned_steps(rest, rules)
         session.head_drop = dropped_head(session, context)

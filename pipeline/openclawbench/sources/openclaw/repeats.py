@@ -229,6 +229,28 @@ class Repeats:
                 yield row
 
 
+def may_repeat(rows: Iterable[RawLine]) -> bool:
+    """True if two messages of a model have the same usage, or the same ids where they have none: without that none is a
+    repeat. In most sessions it is so: what a model reads grows from message to message."""
+    seen: set[object] = set()
+    for row in rows:
+        message = row.value.message
+        if message is None or message.role != "assistant" or not message.content:
+            continue
+        usage = message.usage or {}
+        sign: tuple[object, ...] = usage.get("input"), usage.get("output"), usage.get("totalTokens")
+        if not any(sign):
+            ids = [block.id for block in blocks_of(message) if is_call(block)]
+            sign = (message.responseId, *ids) if ids or message.responseId else (row.value.timestamp,)
+        try:
+            if sign in seen:
+                return True
+            seen.add(sign)
+        except TypeError:  # a figure that is a list
+            return True
+    return False
+
+
 def without_calls(row: RawLine, message: Message, names: set[str]) -> RawLine:
     """The record of a message without the calls of these ids."""
     content = [block for block in blocks_of(message) if not (is_call(block) and block.id in names)]
