@@ -88,7 +88,7 @@ def texts_of_steps(data: Path) -> Steps:
     end of Unicode in arguments is written as its escape in an export."""
     result: dict[tuple[str, str], list[list[str]]] = {}
     for row in sorted(table(data, "step"), key=lambda row: row["step_id"]):
-        texts = [repr(row[name]).replace("\\u2028", "\\\\u2028") for name in KEPT]
+        texts = [repr(row[name] and row[name].replace("\u2028", "\\u2028")) for name in KEPT]
         result.setdefault((row["source_model"], row["trajectory_id"]), []).append(texts)
     return sorted((model, steps) for (model, _), steps in result.items())
 

@@ -22,7 +22,6 @@ TOKENS = ("input", "cached", "cache_write", "output", "reasoning", "total")
 FIELDS = tuple(f"{name}_tokens" for name in TOKENS)
 FIGURES = (*FIELDS, "cost_usd", "wall_time_s")  # of a RunSummary
 UNKNOWN: dict[str, Any] = dict.fromkeys((*FIELDS, "cost_usd"))
-OPENCLAW = {"cached": "cacheRead", "cache_write": "cacheWrite", "output": "output", "reasoning": "reasoning"}
 
 
 class Usage:
@@ -40,7 +39,7 @@ class Usage:
         if not figures or not any(map(is_said, figures.values())):
             self.unreported += spoke
             return None
-        counts = {name: self.count(name, figures.get(name)) for name in TOKENS}
+        counts = {name: None if figures.get(name) is None else self.count(name, figures[name]) for name in TOKENS}
         if counts["total"] is None and "total" not in self.impossible:
             counts["total"] = self.count("total", total_of(counts))
         usd = figures.get("usd")
@@ -84,17 +83,23 @@ def openclaw_figures(used: Mapping[str, Any] | None) -> dict[str, Any]:
     count it in: their total is input and output alone."""
     if not used:
         return {}
-    cost = used.get("cost")
-    figures = {name: used.get(key) for name, key in OPENCLAW.items()} | {"total": used.get("totalTokens")}
-    uncached, output = used.get("input"), figures["output"]
-    parts = [uncached, figures["cached"], figures["cache_write"]]
-    wrong = next((value for value in parts if cannot_be(value)), None)
-    if wrong is not None:  # the sum cannot be either
-        figures["input"] = wrong
-    elif type(uncached) is int:
-        holds_cached = type(output) is int and figures["total"] == uncached + output
-        figures["input"] = uncached if holds_cached else sum(part for part in parts if type(part) is int)
-    return figures | {"usd": cost.get("total") if isinstance(cost, dict) else None}
+    uncached, cached, written = used.get("input"), used.get("cacheRead"), used.get("cacheWrite")
+    output, total, cost = used.get("output"), used.get("totalTokens"), used.get("cost")
+    figures = {
+        "input": uncached,
+        "cached": cached,
+        "cache_write": written,
+        "output": output,
+        "reasoning": used.get("reasoning"),
+        "total": total,
+        "usd": cost.get("total") if isinstance(cost, dict) else None,
+    }
+    parts = [part for part in (uncached, cached, written) if part]
+    if any(type(part) is not int or part < 0 for part in parts):
+        figures["input"] = next((part for part in parts if cannot_be(part)), uncached)  # the sum cannot be either
+    elif type(uncached) is int and not (type(output) is int and total == uncached + output):
+        figures["input"] = sum(parts)
+    return figures
 
 
 def stated_usage(figures: Mapping[str, Any]) -> dict[str, Any]:
