@@ -217,14 +217,14 @@ FOLDERS = st.lists(
 @settings(max_examples=2000, deadline=None)
 @given(text=FOLDERS)
 def test_a_text_with_a_name_of_a_home_folder_is_looked_at_whatever_stands_around_it(text: str) -> None:
-    (finder,) = (finder for finder in privacy_finder().finders if finder.rule.kind == "home_folder")
+    finder = next(finder for finder in privacy_finder().finders if finder.rule.kind == "home_folder")
     result = bool(list(finder.hits(blank_escapes(text))))
     lines = [blank_escapes(text), json.dumps({"text": text}), json.dumps({"text": text}, ensure_ascii=False)]
     assert [look for look in finder.may_hit_each(pl.Series(lines)) if result] == [True] * len(lines) * result
 
 
 def test_a_text_whose_home_folders_all_are_allowed_is_passed_over() -> None:
-    (finder,) = (finder for finder in privacy_finder().finders if finder.rule.kind == "home_folder")
+    finder = next(finder for finder in privacy_finder().finders if finder.rule.kind == "home_folder")
     texts = ["/home/user/a /Users/node/b", "nothing", "/home/user/a /home/maria/b", "C:\\Users\\root", "C:\\Users\\eva"]
     assert finder.may_hit_each(pl.Series(texts)).to_list() == [False, False, True, False, True]
 

@@ -4,6 +4,8 @@ import shlex
 from collections.abc import Mapping
 from typing import Any
 
+from openclawbench.base.resources import how_to_install
+from openclawbench.release.privacy.checks import missing_libraries
 from openclawbench.release.privacy.policy import REPORT
 from openclawbench.release.privacy.rules import PrivacyRules
 from openclawbench.release.settings import PublishRules
@@ -21,6 +23,11 @@ def describe_finds(data: DataFolder) -> list[str]:
     rows = (read_json(data.manifest_file("publish")) or {}).get("left_in", [])
     folder = data.report_folder(REPORT)
     sentences = []
+    if missing := missing_libraries():
+        sentences.append(
+            f"national telephone numbers and ids of persons were not all searched for: {', '.join(missing)} is not "
+            f"installed. {how_to_install('privacy')}."
+        )
     for place, place_name in PLACES.items():
         for is_key in (True, False):
             finds = [row for row in rows if row["where"] == place and (row["group"] == "key") == is_key]
@@ -35,7 +42,8 @@ def rule_overrides(settings: Settings) -> dict[str, dict[str, Any]]:
     """Rule file -> keys that these settings override."""
     personal = dict.fromkeys(("on_account", "on_email", "on_phone", "on_user_name"), settings.on_personal)
     suspected = "redact" if settings.on_keys == "redact" else None  # whoever redacts keys also wants suspected ones out
-    privacy = {"on_key": settings.on_keys, "on_suspected_key": suspected, **personal}
+    missing = list(missing_libraries()) or None
+    privacy = {"on_key": settings.on_keys, "on_suspected_key": suspected, "without": missing, **personal}
     by_file: dict[str, dict[str, Any]] = {
         PacketRules.FILE: {"unmatched": settings.unmatched, "blind": settings.blind},
         PrivacyRules.FILE: privacy,

@@ -6,6 +6,8 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping
+from functools import lru_cache
+from importlib.util import find_spec
 
 USER_AND_PASSWORD = re.compile(r"[^\s:\x00-\x1f]{1,128}:[^\x00-\x1f]{1,256}")
 PRINTABLE = re.compile(r"[\x09\x0a\x0d\x20-\x7e]+")
@@ -48,8 +50,39 @@ def fits_iban(value: str) -> bool:
     )
 
 
+def fits_phone(value: str) -> bool:
+    """True for a telephone number of one of REGIONS, written as it is there. False without phonenumbers."""
+    if "phonenumbers" in missing_libraries():
+        return False
+    from phonenumbers import Leniency, PhoneNumberMatcher
+
+    strict = Leniency.STRICT_GROUPING
+    return any(True for region in REGIONS for _ in PhoneNumberMatcher(value, region, leniency=strict))
+
+
+def fits_national_id(value: str) -> bool:
+    """True for a number of a person in France, Germany or India whose check digits fit. False without python-stdnum."""
+    if "stdnum" in missing_libraries():
+        return False
+    from stdnum.de import idnr
+    from stdnum.fr import nir
+    from stdnum.in_ import aadhaar
+
+    return any(kind.is_valid(value) for kind in (nir, idnr, aadhaar))
+
+
+@lru_cache(maxsize=1)
+def missing_libraries() -> tuple[str, ...]:
+    """Libraries of the extra `privacy` that are not installed."""
+    return tuple(name for name in LIBRARIES.values() if find_spec(name) is None)
+
+
+REGIONS = ("US", "GB", "DE", "FR", "IT", "CH", "AT", "NL", "BR", "IN", "JP")  # whose numbers are written with a form
+LIBRARIES = {"phone": "phonenumbers", "national_id": "stdnum"}  # check -> library of the extra `privacy`
 CHECKS: Mapping[str, Callable[[str], bool]] = {
     "luhn": fits_luhn,
     "iban": fits_iban,
     "basic": is_user_and_password,
+    "phone": fits_phone,
+    "national_id": fits_national_id,
 }

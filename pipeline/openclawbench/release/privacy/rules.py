@@ -10,13 +10,14 @@ from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self, get_args
 from pydantic import AfterValidator, Field, model_validator
 
 from openclawbench.errors import InvalidRules
+from openclawbench.release.privacy.checks import LIBRARIES
 from openclawbench.rules.loading.numbers import Amount, Count
 from openclawbench.rules.loading.rule_file import Rules, canonical_digest
 from openclawbench.tables.record import Record
 
 Group = Literal["key", "suspected_key", "account", "email", "phone", "user_name", "redacted"]  # strictest first
 Action = Literal["block", "redact", "report"]  # strictest first
-Check = Literal["luhn", "iban", "basic"]
+Check = Literal["luhn", "iban", "basic", "phone", "national_id"]
 GROUPS: tuple[Group, ...] = get_args(Group)
 ACTIONS: tuple[Action, ...] = get_args(Action)
 RULE_SETS = ("gitleaks.toml",)
@@ -81,6 +82,7 @@ class PrivacyRules(Rules):
     FILE: ClassVar[str] = "privacy.toml"
     adopt: list[str]  # files of kept rule sets, shipped beside this one
     leave_out: list[str] = Field(default_factory=list)  # kinds of theirs that are not searched for
+    without: list[str] = Field(default_factory=list)  # libraries that were not there: rules that need one are left out
     marker: str
     on_key: Action
     on_suspected_key: Action
@@ -95,6 +97,10 @@ class PrivacyRules(Rules):
     def checked(cls, content: dict[str, Any], path: Path) -> Self:
         """As of every rule file, with the rules that it adopts; those in a release stand there with all others."""
         rules = super().checked(content, path)
+        if rules.without:
+            kept = [rule for rule in rules.rule if LIBRARIES.get(rule.check or "") not in rules.without]
+            digest, rules = rules.digest, rules.model_copy(update={"rule": kept})
+            rules._digest = digest
         if any(rule.source for rule in rules.rule):
             return rules
         if unknown := sorted(set(rules.adopt) - set(RULE_SETS)):

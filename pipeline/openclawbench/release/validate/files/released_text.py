@@ -9,10 +9,12 @@ from typing import Any
 import polars as pl
 import pyarrow as pa
 
+from openclawbench.base.resources import how_to_install
 from openclawbench.errors import InvalidRules
 from openclawbench.release.files.jsonl_files import in_batches, open_lines, released
 from openclawbench.release.files.names import ROOT
 from openclawbench.release.input_files import INPUTS_TABLE
+from openclawbench.release.privacy.checks import LIBRARIES, missing_libraries
 from openclawbench.release.privacy.finder import PrivacyFinder
 from openclawbench.release.privacy.policy import RULES_FILE
 from openclawbench.release.privacy.rules import PrivacyRules
@@ -105,7 +107,12 @@ def rules_of(root: Path, findings: Findings) -> PrivacyRules:
     """The privacy rules in the release; those of this program if the release has none, with a finding."""
     path = root / RULES_FILE
     try:
-        return PrivacyRules.checked(json.loads(path.read_text(encoding="utf-8")), path)
+        rules = PrivacyRules.checked(json.loads(path.read_text(encoding="utf-8")), path)
+        needed = {LIBRARIES[rule.check] for rule in rules.rule if rule.check in LIBRARIES}
+        if missing := sorted(needed & {*missing_libraries()}):
+            names = ", ".join(missing)
+            findings.add("text_rules", RULES_FILE, f"asks for {names}, not installed. {how_to_install('privacy')}")
+        return rules
     except (OSError, ValueError, TypeError, RecursionError, InvalidRules) as error:
         findings.add(
             "text_rules", RULES_FILE, f"cannot be read, so that the privacy rules of the release are unknown: {error}"
