@@ -226,7 +226,6 @@ def test_the_undamaged_documents_are_read(tmp_path: Path) -> None:
         "aec_trajectory",
         "openclaw_sqlite",
         "message_list",
-        "mini_swe_agent",
     }
     assert formats == known
     assert flip_bits(b"ab", Random(1)) == flip_bits(b"ab", Random(1)) != b"ab"
