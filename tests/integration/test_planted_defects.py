@@ -234,8 +234,8 @@ def put_back(reason: str) -> Plant:
         out = next(entry for entry in opened.rows(LEFT_OUT_FILE) if entry["reason"] == reason)
         opened.rows(LEFT_OUT_FILE).remove(out)
         names = ("source_model", "trajectory_id")
-        paper = [*opened.rows(f"paper_cut/{TRAIN}"), *opened.rows(f"paper_cut/{TEST}")]
-        row = next(item for item in paper if all(item[name] == out[name] for name in names))
+        tested = opened.rows(f"hold_out/{out['source_model']}/{TEST}")
+        row = next(item for item in tested if all(item[name] == out[name] for name in names))
         opened.rows(TRAIN).append(row | {"in_calibration_pool": False})
         opened.rows(TRAIN).sort(key=lambda planted: (planted["source_model"], planted["trajectory_id"]))
 

@@ -50,7 +50,7 @@ BASELINE_ONLY = (
     " No record of this release is accepted: what is counted are labels of the rules judge, which are a baseline."
 )
 BASELINE_LEFT = " Labels of the rules judge, a baseline, are not counted: {records} records have one."
-ANOMALOUS = pl.col("is_anomalous").fill_null(False)  # as in the gap: a record without a decision is not anomalous
+ANOMALOUS = pl.col("is_anomalous").fill_null(False)  # a record without a decision is none
 READ = {  # released files -> what is read of them
     f"{ROOT}/*/master_table_all-*-of-*.parquet": "every record",
     "silver_*_labels.parquet, paper_cut/silver_*_labels.parquet": "the sides of both cuts",
