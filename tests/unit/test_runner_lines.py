@@ -239,3 +239,64 @@ def test_any_other_line_that_no_model_wrote_is_no_step(messages: list[Row]) -> N
     assert [raw["part"] for step in session.steps for raw in step["raw"]].count("mirror") == 0
     assert session.run["mirrored_replies"] == 0
     assert sum(count for name, count in session.record_counts.items() if name.startswith("injected:")) == 1
+
+
+THINK = {"type": "thinking", "thinking": "It may be down."}
+
+
+def codex_result(call_id: str, text: str, **more: Any) -> Row:
+    block = {"type": "toolResult", "id": call_id, "toolCallId": call_id, "content": text} | more
+    return {"role": "toolResult", "toolCallId": call_id, "toolName": "bash", "content": [block], "isError": False}
+
+
+def codex_call(call_id: str, command: str, name: str = "input") -> Row:
+    block = {"type": "toolCall", "id": call_id, "name": "bash", name: {"command": command}}
+    return {"role": "assistant", "content": [block], "usage": NO_USAGE, "stopReason": "toolUse"}
+
+
+def test_thoughts_and_a_plan_of_the_codex_harness_are_no_replies() -> None:
+    reasoning = assistant_line("Codex reasoning:\nI look first.", usage=NO_USAGE)
+    plan = assistant_line("Codex plan:\n1. look", usage=NO_USAGE)
+    called_once = [codex_call("a", "ls"), codex_result("a", "x", text="x")]
+    session = session_of(user("go"), reasoning, plan, *called_once, assistant_line("Done."))
+    assert replies(session) == ["Done."]
+    assert session.steps[0]["thinking"] == "I look first.\n\nCodex plan:\n1. look"
+    assert [raw["part"] for raw in session.steps[0]["raw"]] == ["narration", "narration", "call", "result"]
+    assert session_of(user("go"), reasoning).steps == []
+
+
+def test_what_codex_says_between_its_calls_is_their_narration() -> None:
+    between = assistant_line("I look first.", usage=NO_USAGE) | {
+        "openclawStreamFallback": {"source": "segment", "itemId": "m1"}
+    }
+    thoughts = assistant_line(usage=NO_USAGE) | {"content": [THINK]}
+    calls = [codex_call("a", "ls"), codex_call("b", "pwd"), codex_result("a", "x"), codex_result("b", "/w")]
+    session = session_of(user("go"), thoughts, between, *calls, between, assistant_line("Done."))
+    first, second = session.steps[:2]
+    assert (first["thinking"], first["narration"], first["narration_position"]) == (
+        "It may be down.",
+        "I look first.",
+        "before",
+    )
+    assert [step["reflection_text"] for step in (first, second)] == ["x", "/w"]
+    assert first["arguments"] == '{"command": "ls"}'
+    assert replies(session) == ["I look first.", "Done."]
+    assert session.unknown_blocks == {}
+
+
+def aborted(text: str) -> Row:
+    return mirror(text, model="gateway-injected") | {"openclawAbort": {"aborted": True, "origin": "rpc", "runId": "r"}}
+
+
+def test_what_a_gateway_kept_of_an_aborted_reply_is_kept() -> None:
+    session = session_of(user("go"), called(command="ls"), aborted("Half a"), result(), user("on"), aborted("One"))
+    assert replies(session) == ["Half a", "One"]
+    assert [step["partial"] for step in session.steps] == [False, True, True]
+    assert session.steps[0]["reflection_text"] == "ok"
+    assert session.run["end"] == "aborted"
+
+
+@pytest.mark.parametrize("is_before", [True, False])
+def test_it_is_not_kept_twice(is_before: bool) -> None:
+    pair = [aborted("Half a"), assistant_line("Half a reply", stop="aborted")]
+    assert replies(session_of(user("go"), *(pair if is_before else pair[::-1]))) == ["Half a reply"]

@@ -87,6 +87,16 @@ class InjectedRule(Record):
         return self.may_be_reply and not (self.not_behind and re.search(self.not_behind, turn))
 
 
+class AsideRule(Record):
+    """A message that is no reply but belongs to the agent's next action, by how it begins; without its heading, unless
+    that says what it is. `releases`: which of the program's write it."""
+
+    id: str
+    heading: str
+    keep_heading: bool = False
+    releases: str = ""
+
+
 class RepeatRules(Record):
     """Lines that repeat at the end of a run what was said in it; the fields are described beside them."""
 
@@ -211,6 +221,7 @@ class NormalizeRules(Rules):
     store_companions: list[StoreCompanionRule] = Field(alias="store_companion")
     store_tables: list[TablesRule]
     injected: list[InjectedRule]
+    asides: list[AsideRule] = Field(alias="aside")
     repeat: RepeatRules
     runner_texts: list[RunnerTextRule] = Field(alias="runner_text")
     repaired: RepairedRules

@@ -66,6 +66,8 @@ class Message(msgspec.Struct, gc=False):
     toolName: str | None = None
     isError: bool | None = None
     details: msgspec.Raw = msgspec.Raw(b"")
+    openclawAbort: Any = None
+    openclawStreamFallback: Any = None
 
 
 class SessionRecord(msgspec.Struct, gc=False):

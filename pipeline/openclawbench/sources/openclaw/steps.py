@@ -10,6 +10,7 @@ from openclawbench.sources.io.content_text import slim_details
 from openclawbench.sources.io.jsonl import RawLine
 from openclawbench.sources.io.timestamps import iso_time
 from openclawbench.sources.io.usd import Usage, openclaw_figures
+from openclawbench.sources.openclaw.asides import Aside, Stretch, aside_of, gather, has_used
 from openclawbench.sources.openclaw.dialect import RESULT_ROLE, results_beside, results_of
 from openclawbench.sources.openclaw.records import FAILED, Block, Message
 from openclawbench.sources.openclaw.texts import (
@@ -40,33 +41,20 @@ class ToolResult(msgspec.Struct, gc=False):
     time: str | None
 
 
-class Stretch(msgspec.Struct):
-    """One agent message and the results that follow it, up to the next message that a model wrote."""
-
-    row: RawLine | None = None
-    message: Message | None = None
-    calls: list[Block] = []
-    thinking: str | None = None
-    text: str | None = None
-    user_turn: int | None = None
-    time: str | None = None
-    results: list[ToolResult] = []
-    followed: bool = False  # something other than its results came after it
-    unknown: bool = False  # it has content blocks of unknown types
-    runner_text: str | None = None  # rule of a text in it that the program wrote in the agent's place
-    model: str | None = None
-    usage: dict[str, Any] | None = None  # MessageUsage
-    is_mirror: bool = False  # no record of a model: what a delivery left of a reply
-
-
 class Mirror(msgspec.Struct, gc=False):
-    """A line that no model wrote, right behind a user's turn: a reply, if no model answers that turn."""
+    """A line that no model wrote: a reply, if it is right behind a user's turn and no model answers that; or if it is
+    what a gateway kept of an aborted reply, and no message of a model's says it."""
 
     row: RawLine
     message: Message
     text: str
     time: str | None
     rule: str
+
+    @property
+    def is_aborted(self) -> bool:
+        """True for what a gateway kept of an aborted reply."""
+        return bool(self.message.openclawAbort)
 
 
 class StepBuilder(StepRows):
@@ -87,6 +75,8 @@ class StepBuilder(StepRows):
         self.stretch = Stretch()
         self.recent_texts: deque[str] = deque(maxlen=rules.repeat.texts)  # the latest texts of the current user turn
         self.mirrors: list[Mirror] = []  # what is not decided yet
+        self.asides: list[Aside] = []  # of the next action
+        self.unanswered: dict[str, dict[str, Any]] = {}  # steps of this turn without a result, by the call's id
 
     def message(self, row: RawLine, message: Message, time: str | None) -> None:
         """One message record with its line's time, by role; a role never seen before is counted, not dropped."""
@@ -95,7 +85,8 @@ class StepBuilder(StepRows):
         if message.role == "assistant":
             self.assistant(row, message, time)
         elif message.role == "toolResult":
-            self.decide_mirrors()
+            if not all(mirror.is_aborted for mirror in self.mirrors):
+                self.decide_mirrors()
             self.stretch.results.append(ToolResult(row, message, self.current_turn(), time))
         elif message.role == "user":
             self.user(row, message, time)
@@ -117,7 +108,7 @@ class StepBuilder(StepRows):
         if results and not message.content:
             self.counts["step_result"] += 1
             return
-        self.decide_mirrors()
+        self.end_turn()
         self.recent_texts.clear()
         self.stretch.followed = True
         self.counts["user_turn_with_results" if results else "user_turn"] += 1
@@ -139,20 +130,37 @@ class StepBuilder(StepRows):
             self.injected_line(row, message, text, time, injected)
             return
         if calls or text is not None:
-            self.decide_mirrors(is_answered=True)
+            self.decide_mirrors(text, is_answered=True)
         self.open_turn &= bool(self.mirrors)
         if message.api == self.rules.repeat.api and not calls and text is not None and self.repeats(message, text):
             self.counts[f"injected:{self.rules.repeat.id}"] += 1
             return
-        self.open_stretch(Stretch(row, message, calls, thinking, text, self.current_turn(), time))
-        self.stretch.runner_text = runner_text
-        self.note_model(message)
+        stretch = Stretch(row, message, calls, thinking, text, self.current_turn(), time)
+        stretch.runner_text, stretch.unknown = runner_text, bool(unknown)
+        if runner_text is None and (aside := aside_of(stretch, self.rules)) is not None:
+            self.asides.append(aside)
+        else:
+            self.act(stretch)
+        self.note_model(message, stretch)
         if message.stopReason not in FAILED and (calls or text):
             self.run_error = None
-        if unknown:
-            self.stretch.unknown = True
-            for kind in unknown:
-                self.unknown_block(kind)
+        for kind in unknown:
+            self.unknown_block(kind)
+
+    def act(self, stretch: Stretch) -> None:
+        """Begin with a message; an action takes what a harness wrote before it."""
+        if self.asides and (stretch.calls or stretch.text is not None):
+            asides, self.asides = self.asides, []
+            for reply in gather(asides, stretch):
+                self.open_stretch(reply)
+        self.open_stretch(stretch)
+
+    def end_turn(self) -> None:
+        """Decide what is open at the end of a user turn."""
+        self.decide_mirrors()
+        asides, self.asides = self.asides, []
+        for aside in asides:
+            self.open_stretch(aside.stretch)
 
     def open_stretch(self, stretch: Stretch) -> None:
         """Close the stretch before, and begin with another message."""
@@ -178,7 +186,7 @@ class StepBuilder(StepRows):
     ) -> None:
         """A line that no model wrote: counted, but where it may be all that is left of a reply."""
         may_be_reply = self.open_turn and text is not None and rule.may_answer(self.user_turns[-1]["text"])
-        if text is not None and may_be_reply and not self.was_said(text):
+        if text is not None and (may_be_reply or message.openclawAbort) and not self.was_said(text):
             self.mirrors.append(Mirror(row, message, text, time, rule.id))
             return
         self.open_turn &= bool(self.mirrors)
@@ -186,22 +194,32 @@ class StepBuilder(StepRows):
 
     def was_said(self, text: str) -> bool:
         """True if the latest message or reply has the same text: this one was delivered late."""
-        plain = self.rules.repeat.plain
-        return any(plain(text) in plain(spoken) for spoken in (self.stretch.text, self.last_reply) if spoken)
+        rule = self.rules.repeat
+        spoken = (self.stretch.text, self.last_reply, *(aside.text for aside in self.asides))
+        if any(rule.plain(text) in rule.plain(said) for said in spoken if said):
+            return True
+        return rule.joins(text, self.recent_texts)
 
-    def decide_mirrors(self, is_answered: bool = False) -> None:
-        """The lines right behind the user's turn become replies, unless a message of the model's answers it."""
+    def decide_mirrors(self, answer: str | None = None, is_answered: bool = False) -> None:
+        """The lines right behind the user's turn become replies, unless a message of the model's answers it; what was
+        kept of an aborted reply becomes one, unless that message (`answer`: its text) says it."""
         mirrors, self.mirrors = self.mirrors, []
+        plain = self.rules.repeat.plain
         for mirror in mirrors:
-            if is_answered:
+            is_said = mirror.is_aborted and answer is not None and plain(mirror.text) in plain(answer)
+            if is_said or (is_answered and not mirror.is_aborted):
                 self.counts[f"injected:{mirror.rule}"] += 1
                 continue
             turn = self.current_turn()
-            self.open_stretch(Stretch(mirror.row, mirror.message, text=mirror.text, user_turn=turn, time=mirror.time))
+            self.act(Stretch(mirror.row, mirror.message, text=mirror.text, user_turn=turn, time=mirror.time))
             self.stretch.is_mirror = True
             self.noise["mirrored_replies"] += 1
-            self.open_turn, self.run_error = False, None
+            self.open_turn = False
+            self.run_error = self.run_error if mirror.is_aborted else None
             self.last_stop, self.last_error = mirror.message.stopReason, None
+            if mirror.is_aborted:
+                self.last_stop = "aborted"
+                self.run_errors.add(turn)
 
     def failed_run(self, error: str) -> None:
         """Note a run that was aborted, timed out or failed."""
@@ -225,11 +243,11 @@ class StepBuilder(StepRows):
             return True
         return rule.joins(text, self.recent_texts)
 
-    def note_model(self, message: Message) -> None:
+    def note_model(self, message: Message, stretch: Stretch) -> None:
         if message.model:
             name = f"{message.provider}/{message.model}" if message.provider else message.model
             self.models[name] = None
-            self.stretch.model = name
+            stretch.model = name
         self.last_stop = message.stopReason
         self.last_error = as_text(message.errorMessage)
         if message.stopReason in FAILED:
@@ -237,11 +255,11 @@ class StepBuilder(StepRows):
             self.noise["aborted" if message.stopReason == "aborted" else "provider_errors"] += 1
             if message.stopReason == "aborted":
                 self.run_errors.add(self.current_turn())
-        self.stretch.usage = self.usage.add(openclaw_figures(message.usage), spoke=bool(message.content))
+        stretch.usage = self.usage.add(openclaw_figures(message.usage), spoke=bool(message.content))
 
     def finish(self) -> None:
         """Close the last stretch, tell each user turn which step follows it."""
-        self.decide_mirrors()
+        self.end_turn()
         self.close_stretch()
         self.number_turns()
 
@@ -254,7 +272,7 @@ class StepBuilder(StepRows):
         if open_one.results:
             self.counts["step_result"] += len(open_one.results)
         for index in pairing.orphans:
-            self.orphan_step(open_one.results[index])
+            self.late_result(open_one.results[index])
 
     def message_steps(self, open_one: Stretch, pairing: Pairing, failed: bool) -> None:
         """A step for each call that was executed, else a reply, else a count."""
@@ -265,6 +283,8 @@ class StepBuilder(StepRows):
                 self.noise["unexecuted_calls"] += 1
                 continue
             self.call_step(call, None if result is None else open_one.results[result], index in pairing.ambiguous)
+            if result is None and call.id:
+                self.unanswered[call.id] = self.steps[-1]
             executed += 1
             if executed == 1:
                 self.add_speech(self.steps[-1], open_one, call)
@@ -279,6 +299,8 @@ class StepBuilder(StepRows):
         else:
             no_step_reason = "unknown_blocks_only" if open_one.unknown and not failed else "runner:no_step"
         reply = "step_mirrored_reply" if open_one.is_mirror else "step_reply"
+        if open_one.speech_rows:
+            self.counts["step_narration"] += len(open_one.speech_rows)
         self.counts["step_call" if executed else reply if made_step else no_step_reason] += 1
 
     def call_step(self, call: Block, result: ToolResult | None, ambiguous: bool) -> None:
@@ -294,6 +316,17 @@ class StepBuilder(StepRows):
             self.attach_result(step, result)
         if self.escaped:
             self.note(step)
+
+    def late_result(self, result: ToolResult) -> None:
+        """A result without a call in the message before it: of an earlier call of the turn, where a harness has a
+        message for each of several calls at a time; else an orphan."""
+        step = self.unanswered.pop(result.message.toolCallId or "", None)
+        is_open = step is not None and any(step is row for row in reversed(self.steps))
+        if step is None or not is_open or step["user_turn"] != result.user_turn:
+            self.orphan_step(result)
+            return
+        self.attach_result(step, result)
+        self.note_escapes(step, [result.row])
 
     def orphan_step(self, result: ToolResult) -> None:
         """A result without a call: newer releases don't write the line of an unknown tool's call."""
@@ -312,7 +345,7 @@ class StepBuilder(StepRows):
                 self.noise["empty_replies"] += 1
             return
         step = self.step("reply", open_one.text, None)
-        step["partial"] = failed
+        step["partial"] = failed or bool(open_one.message and open_one.message.openclawAbort)
         step["thinking"] = open_one.thinking
         self.last_reply = open_one.text
         self.note(step)
@@ -323,6 +356,8 @@ class StepBuilder(StepRows):
         step = self.new_step(kind, action_text, name, open_one.user_turn, open_one.time, open_one.followed)
         if open_one.row is not None:
             reply = "mirror" if open_one.is_mirror else "reply"
+            first = self.steps[-2]["message_index"] != self.message_index if len(self.steps) > 1 else True
+            step["raw"] += [pointer("narration", row) for row in open_one.speech_rows if first]
             step["raw"].append(pointer("call" if kind == "tool_call" else reply, open_one.row))
         return step
 
@@ -331,7 +366,7 @@ class StepBuilder(StepRows):
         step["thinking"] = open_one.thinking
         step["narration"] = open_one.text
         if open_one.text is not None and open_one.message is not None:
-            step["narration_position"] = narration_position(open_one.message, call)
+            step["narration_position"] = narration_position(open_one.message, call, open_one.is_said_before)
         if self.escaped:
             self.note(step)
 
@@ -362,8 +397,3 @@ def pair_message(calls: list[Block], results: list[ToolResult]) -> Pairing:
         [Called(call.id, call.name) for call in calls],
         [Called(result.message.toolCallId, result.message.toolName) for result in results],
     )
-
-
-def has_used(message: Message) -> bool:
-    """True if a message reports tokens or a cost."""
-    return any(value for value in (message.usage or {}).values() if isinstance(value, int | float))

@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any
 
 from openclawbench.sources.io.content_text import image_placeholder
-from openclawbench.sources.openclaw.dialect import CALL_BLOCKS, as_call, image_source
+from openclawbench.sources.openclaw.dialect import CALL_BLOCKS, RESULT_BLOCKS, as_call, content_in, image_source
 from openclawbench.sources.openclaw.records import Block, Message, blocks_of
 
 # Tags of models without a field for thoughts, as the runtime knows them. What is searched for is one tag at a time, so
@@ -20,7 +20,7 @@ CODE_OR_FINAL_TAG = re.compile(
     r"(?P<code>^[ \t]*(?P<fence>```|~~~).*?(?:^[ \t]*(?P=fence)|\Z)|`[^`\n]+`)|</?final(?=[\s/>])[^<>]*>",
     re.DOTALL | re.IGNORECASE | re.MULTILINE,
 )
-RESULT_BLOCKS = ("text", "image")
+READ_BLOCKS = ("text", "image", *RESULT_BLOCKS)  # of a tool's result or a user's message
 
 
 def parts_of(message: Message) -> tuple[list[Block], str | None, str | None, list[str | None]]:
@@ -31,7 +31,7 @@ def parts_of(message: Message) -> tuple[list[Block], str | None, str | None, lis
     texts: list[str] = []
     for block in blocks_of(message):
         if block.type == "toolCall":
-            calls.append(block)
+            calls.append(as_call(block))
         elif block.type == "text":
             thought, rest = without_thought(block.text or "")
             texts.append(rest)
@@ -96,10 +96,10 @@ def joined_lines(texts: list[str]) -> str | None:
     return text if text and not text.isspace() else None
 
 
-def narration_position(message: Message, call: Block) -> str:
-    """Whether text is before or after the first call, or on both sides."""
+def narration_position(message: Message, call: Block, before: bool = False) -> str:
+    """Whether text is before or after the first call, or on both sides. `before`: some is before the message."""
     blocks = blocks_of(message)
-    before = after = passed = False
+    after = passed = False
     for block in blocks:
         if block is call:
             passed = True
@@ -117,9 +117,18 @@ def result_text(message: Message, unknown: Callable[[str | None], None] | None =
         return text if text and not text.isspace() else None
     if unknown is not None:
         for block in blocks:
-            if block.type not in RESULT_BLOCKS:
+            if block.type not in READ_BLOCKS:
                 unknown(block.type)
-    return joined_lines([block_placeholder(block) if block.type == "image" else block.text or "" for block in blocks])
+    return joined_lines([block_text(block) or "" for block in blocks])
+
+
+def block_text(block: Block) -> str | None:
+    """The text of a block of a result or a user's message: an image's placeholder, what a result within it says."""
+    if block.type == "image":
+        return block_placeholder(block)
+    if block.type in RESULT_BLOCKS and not block.text:
+        return result_text(Message(content=content_in(block.content)))
+    return block.text
 
 
 def block_placeholder(block: Block) -> str:
