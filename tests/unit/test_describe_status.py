@@ -99,8 +99,8 @@ STATUSES: list[tuple[str, dict[str, Any], str]] = [
                                                                                "exitCode": 0}), "ok"),
     ("grep finds nothing", shell("grep x f", TAIL.format(1), {"status": "completed", "exitCode": 1},
                                  result_is_error=True), "ok"),
-    ("no such program on Windows", shell("rg x", "'rg' is not recognized as an internal or external command,\r\noperable "
-                                         "program or batch file." + TAIL.format(1)), "not_found"),
+    ("no such program on Windows", shell("rg x", "'rg' is not recognized as an internal or external command,\r\n"
+                                         "operable program or batch file." + TAIL.format(1)), "not_found"),
     ("no such program for zsh", shell("rg x", "zsh: command not found: rg" + TAIL.format(1)), "not_found"),
     ("grep's own error", shell("cat f | grep '('", "grep: Unmatched ( or \\(" + TAIL.format(1)), "error"),
     ("of 2026.2", thrown("exec", "grep: Unmatched [, [^\n\nCommand exited with code 1") | CALLED, "error"),

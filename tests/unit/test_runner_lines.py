@@ -244,8 +244,8 @@ def test_any_other_line_that_no_model_wrote_is_no_step(messages: list[Row]) -> N
 THINK = {"type": "thinking", "thinking": "It may be down."}
 
 
-def codex_result(call_id: str, text: str, **more: Any) -> Row:
-    block = {"type": "toolResult", "id": call_id, "toolCallId": call_id, "content": text} | more
+def codex_result(call_id: str, text: str) -> Row:
+    block = {"type": "toolResult", "id": call_id, "toolCallId": call_id, "content": text}
     return {"role": "toolResult", "toolCallId": call_id, "toolName": "bash", "content": [block], "isError": False}
 
 
@@ -257,7 +257,7 @@ def codex_call(call_id: str, command: str, name: str = "input") -> Row:
 def test_thoughts_and_a_plan_of_the_codex_harness_are_no_replies() -> None:
     reasoning = assistant_line("Codex reasoning:\nI look first.", usage=NO_USAGE)
     plan = assistant_line("Codex plan:\n1. look", usage=NO_USAGE)
-    called_once = [codex_call("a", "ls"), codex_result("a", "x", text="x")]
+    called_once = [codex_call("a", "ls"), codex_result("a", "x")]
     session = session_of(user("go"), reasoning, plan, *called_once, assistant_line("Done."))
     assert replies(session) == ["Done."]
     assert session.steps[0]["thinking"] == "I look first.\n\nCodex plan:\n1. look"
