@@ -196,7 +196,7 @@ class StepBuilder(StepRows):
         """True if the latest message or reply has the same text: this one was delivered late."""
         rule = self.rules.repeat
         spoken = (self.stretch.text, self.last_reply, *(aside.text for aside in self.asides))
-        if any(rule.plain(text) in rule.plain(said) for said in spoken if said):
+        if any(rule.plain(text) in rule.plain(earlier) for earlier in spoken if earlier):
             return True
         return rule.joins(text, self.recent_texts)
 
