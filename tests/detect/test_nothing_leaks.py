@@ -82,7 +82,16 @@ def test_every_field_that_is_no_evidence_is_turned_round() -> None:
     read_by_a_detector = {*COLUMNS, *Evidence.model_fields}
     not_a_word = {"task_id", "anomaly_type_l2", "is_anomalous", "segment_spans", "label_status", "quality_tier"}
     rest = Master.model_fields.keys() - read_by_a_detector - not_a_word
-    identity = {"parent_trajectory_id", "session_id", "subset", "attempt", "mode", "source_format", "models"}
+    identity = {
+        "parent_trajectory_id",
+        "continues_trajectory_id",
+        "session_id",
+        "subset",
+        "attempt",
+        "mode",
+        "source_format",
+        "models",
+    }
     structures = {"oracle", "risk_breakdown", "evidence_steps", "repairs", "stages", "provenance", "trace_summary"}
     structures |= {"escaped_fields", "abandoned_steps", "earliest_state_contamination_onset"}
     assert rest - identity - structures <= FLIPPED.keys()

@@ -24,7 +24,7 @@ COMMANDS: dict[str, list[str]] = {
     "ledger": ["merge"],
     "audit": ["report"],
     "report": ["evidence"],
-    "collect": ["plan"],
+    "collect": ["run"],
     "detect": ["score", "x"],
 }
 
@@ -37,6 +37,14 @@ def test_a_mistyped_data_folder_makes_nothing(command: str, tmp_path: Path) -> N
     assert (ended.status, ended.text) == (2, ""), ended.err
     assert f'--data {tmp_path}/mime: there is no such folder. Did you mean "{tmp_path}/mine"?' in ended.err
     assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_an_example_may_be_made_beside_another(tmp_path: Path) -> None:
+    (tmp_path / "demo").mkdir()
+    beside = call("demo", "--data", tmp_path / "demo2", "--files", tmp_path / "files")
+    assert beside.status == 0, beside.err
+    mistyped = call("exam", "--data", tmp_path / "dem0")
+    assert mistyped.status == 2 and f"To make it: mkdir {tmp_path}/dem0" in mistyped.err
 
 
 def test_a_new_folder_is_made_where_sessions_are_named(tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ def read(name: str) -> str:
 
 def test_readme_and_changelog_are_short() -> None:
     assert len(README.splitlines()) <= 200
-    assert len((ROOT / "CHANGELOG.md").read_text(encoding="utf-8").splitlines()) <= 200
+    assert len((ROOT / "CHANGELOG.md").read_text(encoding="utf-8").splitlines()) <= 240
 
 
 def test_generated_parts_of_committed_files_are_up_to_date() -> None:

@@ -88,7 +88,10 @@ def test_an_id_may_be_anything(tmp_path: Path, name: Any) -> None:
 
 def test_sessions_that_would_be_their_own_ancestors_have_no_parent(tmp_path: Path) -> None:
     links = {"itself": "itself", "one": "two", "two": "three", "three": "one", "child": "one", "lost": "nowhere"}
-    files = {f"{name}.jsonl": session(name, parentSession=f"/x/{parent}.jsonl") for name, parent in links.items()}
+    files = {
+        f"{name}.jsonl": session(name, SAY | {"id": f"record-{name}"}, parentSession=f"/x/{parent}.jsonl")
+        for name, parent in links.items()
+    }
     actual_normalized = normalized(tmp_path, **files)
     parents = {row["session_id"]: row["parent_trajectory_id"] for row in actual_normalized.trajectories}
     ids = {row["session_id"]: row["trajectory_id"] for row in actual_normalized.trajectories}

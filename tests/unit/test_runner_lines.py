@@ -11,6 +11,7 @@ from openclawbench.sources.base import ParsedSession
 HEADER: Row = {"type": "session", "id": "s", "timestamp": "2026-05-01T00:00:00.000Z"}
 NO_USAGE = {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "totalTokens": 0, "cost": {"total": 0}}
 USAGE = {"input": 900, "output": 30, "totalTokens": 930, "cost": {"total": 0.001}}
+OF_THE_RUN = USAGE | {"input": 2700, "totalTokens": 2730}  # of a run of three requests
 FAILED = "[assistant turn failed before producing content]"
 
 
@@ -123,7 +124,7 @@ def test_every_such_text_begins_with_a_mark() -> None:
         assert opening.startswith(("[", "u26a0", "I was interrupted")), rule.id
 
 
-@pytest.mark.parametrize("usage", [NO_USAGE, USAGE], ids=["unused", "used"])
+@pytest.mark.parametrize("usage", [NO_USAGE, OF_THE_RUN], ids=["unused", "used"])
 @pytest.mark.parametrize(
     "shown",
     [
@@ -160,8 +161,9 @@ def test_a_runner_that_writes_nothing_else_has_its_replies() -> None:
 
 
 def test_many_short_texts_take_no_time() -> None:
-    run = [assistant_line("a") for _ in range(600)]
-    session = session_of(user("go"), *run, *(cli("a" * 5000 + "b", USAGE) for _ in range(20)))
+    run = [assistant_line("a", usage=USAGE | {"input": number}) for number in range(1, 601)]
+    lines = (cli("a" * 5000 + "b", USAGE | {"input": number}) for number in range(601, 621))
+    session = session_of(user("go"), *run, *lines)
     assert len(session.steps) == 620
 
 

@@ -20,8 +20,8 @@ from openclawbench.workspace.configuration.folder import DEFAULT, enter, refuse_
 from openclawbench.workspace.configuration.setting_table import SETTINGS, Setting
 
 DATA = DEFAULT
-MAKES_ONE = ("demo", "exam", "plan")  # commands
-NEEDS_NONE = (*MAKES_ONE, "doctor", "config_show", "view")
+MAKES_ONE = ("demo", "plan")  # commands that a folder may begin with
+NEEDS_NONE = ("exam", "doctor", "config_show", "view")  # those that can do without the default folder
 DataOption = typer.Option("--data", envvar="OPENCLAWBENCH_DATA", help="The data folder, the only one written to.")
 Data = Annotated[Path, DataOption]
 Json = Annotated[bool, typer.Option("--json", help="Print results as JSON.")]
@@ -101,8 +101,8 @@ def in_data_folder(command: Callable[..., None]) -> Callable[..., None]:
     def call(*args: Any, **values: Any) -> None:
         data = values.get("data", default)
         names_another = any(values.get(other) is not None for other in ("release", "folder", "raw_dir"))
-        if not (takes_raw or names_another or (data == default and name in NEEDS_NONE)):
-            refuse_missing_folder(data, may_be_new=name in MAKES_ONE)
+        if not (takes_raw or names_another or name in MAKES_ONE or (data == default and name in NEEDS_NONE)):
+            refuse_missing_folder(data, may_be_new=name == "exam")
         enter(data)
         command(*args, **values)
 

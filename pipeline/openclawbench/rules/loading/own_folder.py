@@ -17,7 +17,7 @@ OF_FOLDER = "_OPENCLAWBENCH_RULES"  # what the data folder names, for this proce
 PACKAGE = Path(__file__).parents[2]
 ENDING = ".toml"
 DEEPEST = 3  # folders within an own folder: links may lead back
-DATA = frozenset({"exam", "fields.toml", "gitleaks.toml", "licenses.toml", "paper.toml"})  # hold no rules
+DATA = frozenset({"exam", "protocol", "fields.toml", "gitleaks.toml", "licenses.toml", "paper.toml"})  # hold no rules
 
 
 def own_files() -> dict[str, Path]:

@@ -40,7 +40,9 @@ def refuse_missing_folder(root: Path, may_be_new: bool = False) -> None:
         return
     siblings = sorted(path.name for path in root.parent.iterdir() if path.is_dir()) if root.parent.is_dir() else []
     if close := get_close_matches(root.name, siblings, n=1):
-        raise UsageError(f'--data {root}: there is no such folder. Did you mean "{root.parent / close[0]}"?')
+        raise UsageError(
+            f'--data {root}: there is no such folder. Did you mean "{root.parent / close[0]}"? To make it: mkdir {root}'
+        )
     if not may_be_new:
         raise UsageError(
             f"--data {root}: there is no such folder. Make one: openclawbench run --raw FOLDER --data {root}"
