@@ -133,7 +133,7 @@ def calls(small: Ran, nasty: Path, out: Path) -> dict[str, Ended]:
         ("no_such_stage", "error: --to nonsense: there is no such stage. Use one of: normalize, enrich, "),
         ("no_such_fulltax_stage", "error: --stage d: FullTax has no such stage. Use a, b1, b2 or c."),
         ("no_such_judge", "error: judge oracle: there is no such judge. Use one of: rules, openai."),
-        ("status_nowhere", "nowhere/raw: there is no such folder. Put sessions under "),
+        ("status_nowhere", "nowhere: there is no such folder. Make one: openclawbench run --raw FOLDER"),
         ("trace_no_step", "has no step 99; it has "),
         (
             "unknown_id",
@@ -155,7 +155,7 @@ def test_wrong_use_is_status_2_and_a_sentence_on_stderr(calls: dict[str, Ended],
 
 def test_a_call_that_reads_writes_nothing(calls: dict[str, Ended], tmp_path: Path) -> None:
     assert calls["status_nowhere"].status == 2
-    named = re.search(r"error: (\S+)/raw:", calls["status_nowhere"].err)
+    named = re.search(r"error: --data (\S+): there is", calls["status_nowhere"].err)
     assert named and not Path(named[1]).exists()
 
 
@@ -295,7 +295,8 @@ def test_progress_goes_to_stderr_and_results_to_stdout(example: Ran) -> None:
 
 def test_json_is_all_that_a_run_prints(small: Ran) -> None:
     printed = small.ended.json
-    assert small.ended.err == ""
+    (line,) = small.ended.err.splitlines()
+    assert "openclawbench.toml: written, so that later runs do the same" in line
     assert printed["verb"] == "release"
     assert printed["redone"] == sum(stage["redone"] for stage in printed["stages"]) > 0
     assert printed["summary"]["totals"]["trajectories"] == 12

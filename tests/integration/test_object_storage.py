@@ -82,7 +82,7 @@ def test_raw_and_parts_in_a_store_give_the_bytes_of_local_disk(
     assert parts(store.objects(f"parts-{engine}/work")) == parts(files(local / "work"))
     assert files(data / "release") == files(local / "release")
     assert temporary(data) == []
-    again = call("run", "--data", data, env=store.env)  # remembers where everything is
+    again = call("run", "--data", data, *where, env=store.env)  # an address is given again
     assert "nothing was redone" in again.text, again.err
     assert not says_a_key(data, ended.err, ended.text)
     assert not any(SECRET.encode() in content for content in store.objects(f"parts-{engine}").values())
@@ -114,9 +114,10 @@ def test_readers_fetch_what_they_read(store: Store, prefix: str, small: Ran, tmp
     assert call("run", "--data", data, "--raw", prefix, *ORACLE, *where, env=store.env).status in (0, 1)
     for path in (data / "work").glob("*/*.parquet"):
         path.unlink()
-    shown = call("show", "scripted-a/2026.4.15-unicode", "--data", data, env=store.env)
+    places = {"OPENCLAWBENCH_PARTS": f"s3://{BUCKET}/read", "OPENCLAWBENCH_ENDPOINT_URL": store.endpoint_url}
+    shown = call("show", "scripted-a/2026.4.15-unicode", "--data", data, env=store.env | places)
     assert shown.status == 0, shown.err
-    traced = call("trace", "scripted-a/2026.4.15-unicode", "1", "--data", data, env=store.env)
+    traced = call("trace", "scripted-a/2026.4.15-unicode", "1", "--data", data, env=store.env | places)
     assert (
         traced.status == 0
         and traced.out.splitlines()[0]

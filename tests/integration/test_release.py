@@ -180,6 +180,9 @@ def recount(rows: Rows) -> dict[str, Any]:
             anomalous = sum(bool(row["is_anomalous"]) for row in some)
             gap |= {f"{name}_{part}": len(some), f"{name}_{part}_anomalous": anomalous}
             gap[f"{name}_{part}_anomalous_rate"] = round(anomalous / len(some), 6) if some else None
+        # Nobody but the rules judge judged: nothing is measured, so there are no bounds either.
+        gap |= {f"{name}_in_review": 0, f"{name}_undecided": sum(row["is_anomalous"] is None for row in base)}
+        gap |= {f"{name}_if_normal_rate": None, f"{name}_if_anomalous_rate": None}
     asked = {
         f"asked_{name}": sum(row["provenance"]["prompt_versions"][name] is not None for row in rows)
         for name in STAGE_FILES
@@ -301,7 +304,7 @@ def test_a_trajectory_is_on_one_side_or_excluded_with_a_reason(
         assert row["is_anomalous"] is not None
     if cut == "paper_cut":
         assert len(sides["test"]) == -(-sum(map(settled, every(master))) // 10)
-        assert {row["reason"] for row in excluded} == {"no_decision"}
+        assert {row["reason"] for row in excluded} == {"no_decision", "calibration_pool"}
     elif not cut:
         assert not {row["task_id"] for row in sides["train"]} & {row["task_id"] for row in sides["test"]}
         assert not any(row["in_calibration_pool"] for rows in sides.values() for row in rows)

@@ -130,7 +130,7 @@ def test_the_comparison_would_see_a_label_that_moves(example: Ran, tmp_path: Pat
 def test_every_label_field_of_the_contract_is_compared() -> None:
     context = set(Evidence.model_fields) | set(Packet.model_fields) | set(Fused.model_fields) | set(Risk.model_fields)
     known = {"parent_trajectory_id", "session_id", "source_format", "models", "escaped_fields", "abandoned_steps"}
-    known |= {"mode", "collection", "trace_summary", "stages", "provenance"}
+    known |= {"continues_trajectory_id", "mode", "collection", "trace_summary", "stages", "provenance"}
     known.add("label_status")  # it follows from quality_tier
     assert set(Master.model_fields) - context - known == set(LABEL)
 

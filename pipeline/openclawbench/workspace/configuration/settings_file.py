@@ -25,13 +25,14 @@ JUDGE = {1: ("judge", "model"), 2: ("second_judge", "second_model")}  # annotati
 
 
 def note_settings(data: DataFolder, chosen: Settings, annotation_pass: int, asks: bool) -> list[str]:
-    """Write openclawbench.toml if the folder has none, from what this run was told; add the judge that is asked first
-    (`asks`), if the file names none. Returns a sentence for what was written, and for what differs from the file."""
+    """Write openclawbench.toml in the first run of a folder that has none, from what this run was told; add the judge
+    that is asked first (`asks`), if the file names none. Returns a sentence for what was written, and for what differs
+    from the file. A run notes its intake after this, so a folder with that note had one before."""
     path = data.root / SETTINGS_FILE
     former = read_settings_file(path, is_users=False)
     of_this_run = {name: value for name, value in as_written(data.root, chosen).items() if is_of_this_run(chosen, name)}
     judged = {name: value for name, value in of_this_run.items() if name in JUDGE[annotation_pass]}
-    if not former.exists:
+    if not former.exists and not data.manifest_file("intake").exists():
         new = of_this_run
     elif asks and not former.values.keys() & set(JUDGE[annotation_pass]):
         new = judged
