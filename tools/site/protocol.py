@@ -10,7 +10,8 @@ from tools.site.markdown import cell, table
 
 _TOPICS = {
     "roles": "What a judge is given, and the three roles",
-    "taxonomy": "Taxonomy, evidence and boundaries",
+    "taxonomy": "Taxonomy and evidence",
+    "boundaries": "Where two subtypes are close (T20)",
     "normal": "What is normal",
     "boundary_cases": "Boundary cases (D.8)",
     "localization": "Onset, span, severity and recoverability",

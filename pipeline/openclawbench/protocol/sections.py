@@ -99,12 +99,12 @@ def documents() -> dict[str, Document]:
     rows: list[dict[str, Any]] = tomllib.loads((_FOLDER / "index.toml").read_text(encoding="utf-8"))["document"]
     result = {}
     for row in rows:
-        names = [name for part in row["part"] for name in part["sections"]]
+        names = [name for part in row["part"] for name in _names_in(part)]
         if wrong := [name for name in names if name not in known or names.count(name) > 1]:
             raise InvalidRules(f"index.toml: {row['name']}: {wrong[0]} is no section, or stands twice. Correct it.")
         parts = tuple(
             Part(
-                tuple(known[name] for name in part["sections"]),
+                tuple(known[name] for name in _names_in(part)),
                 part.get("heading", ""),
                 tuple(part.get("columns", ())),
             )
@@ -119,6 +119,12 @@ def documents() -> dict[str, Document]:
 def readers_of(section: Section) -> list[str]:
     """The names of the documents that hold a section."""
     return [name for name, document in documents().items() if section in document.sections]
+
+
+def _names_in(part: Mapping[str, Any]) -> list[str]:
+    """Ids of the sections of a part of index.toml: all of its topic, then those that it names."""
+    of_topic = [section.id for section in sections().values() if section.topic == part.get("topic")]
+    return [*of_topic, *part.get("sections", ())]
 
 
 def _section(place: str, topic: str, name: str, body: str) -> Section:
