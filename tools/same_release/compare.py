@@ -33,8 +33,8 @@ def different_releases(first: Path, second: Path, left_out: Fields = frozenset()
         if name not in firsts or name not in seconds:
             lines.append(f"{name}: only in {first if name in firsts else second}")
             continue
-        found = different_files(firsts[name], seconds[name], left_out)
-        lines += [f"{name}/{line}" if name else line for line in found]
+        differences = different_files(firsts[name], seconds[name], left_out)
+        lines += [f"{name}/{line}" if name else line for line in differences]
     return lines
 
 
@@ -44,10 +44,10 @@ def releases_in(folder: Path) -> dict[str, Path]:
         return {"": folder}
     if (folder / "release").is_dir():
         return {"": folder / "release"}
-    found = {path.parent.name: path for path in folder.glob("*/release")}
-    if not found:
+    releases = {path.parent.name: path for path in folder.glob("*/release")}
+    if not releases:
         raise SystemExit(f"{folder}: no release there")
-    return found
+    return releases
 
 
 def different_files(first: Path, second: Path, left_out: Fields) -> Iterator[str]:
@@ -106,9 +106,9 @@ def different_rows(before: list[Any], after: list[Any], left_out: Fields) -> lis
     rows: Counter[str] = Counter()
     examples: dict[str, str] = {}
     for number, (row, other) in enumerate(zip(before, after, strict=False), start=1):
-        found = {path: (was, is_now) for path, was, is_now in different_fields(row, other, left_out)}
-        rows.update(found.keys())
-        for path, (was, is_now) in found.items():
+        changes = {path: (was, is_now) for path, was, is_now in different_fields(row, other, left_out)}
+        rows.update(changes.keys())
+        for path, (was, is_now) in changes.items():
             example = f"row {number}{named(row)}: {shown(was)} -> {shown(is_now)}"
             examples.setdefault(path, example)
     lines += [f"{path or 'the value'} in {rows[path]} of {len(before)} rows; {text}" for path, text in examples.items()]

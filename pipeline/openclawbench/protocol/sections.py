@@ -100,6 +100,8 @@ def documents() -> dict[str, Document]:
     result = {}
     for row in rows:
         names = [name for part in row["part"] for name in _names_in(part)]
+        if any(not _names_in(part) for part in row["part"]):
+            raise InvalidRules(f"index.toml: {row['name']}: a part has no sections. Name a topic or sections.")
         if wrong := [name for name in names if name not in known or names.count(name) > 1]:
             raise InvalidRules(f"index.toml: {row['name']}: {wrong[0]} is no section, or stands twice. Correct it.")
         parts = tuple(
