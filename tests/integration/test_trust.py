@@ -176,16 +176,15 @@ def test_no_storage_of_the_folder_is_reached(name: str, verb: str, data: Path) -
         assert f"openclawbench config trust {data}" in ended.err
 
 
-def test_what_the_user_typed_is_trusted_on_this_machine_alone(
-    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_the_user_typed_is_trusted_on_this_machine_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The first run writes the address of raw sessions, which its own user typed; in a copy it is one of a folder."""
     from openclawbench.storage.data_folder import DataFolder
     from openclawbench.workspace.configuration.settings_file import note_settings
     from openclawbench.workspace.settings import settings
 
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "own"))
-    folder = DataFolder(data)
+    folder = DataFolder(tmp_path / "data")
+    folder.root.mkdir()
     note_settings(folder, settings(folder, raw="s3://bucket/sessions"), 1, False)
     assert str(settings(folder).raw) == "s3://bucket/sessions"
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "somebody-else"))
