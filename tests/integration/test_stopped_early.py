@@ -15,7 +15,7 @@ def test_a_signal_while_modules_are_read_ends_with_status_3(which: str) -> None:
         "import os, signal, sys, openclawbench.__main__ as entry\n"
         "class Sent:\n"
         "    def find_spec(self, name, *_):\n"
-        f"        if name == 'openclawbench.cli.render.run': os.kill(os.getpid(), signal.{which})\n"
+        f"        if name == 'openclawbench.cli.exit': os.kill(os.getpid(), signal.{which})\n"
         "sys.meta_path.insert(0, Sent())\n"
         "entry.main()\n"
     )
