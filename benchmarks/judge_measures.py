@@ -14,7 +14,8 @@ from typing import Any
 
 from benchmarks.fixed_latency import response
 from benchmarks.measures import cpu_seconds, peak_mb
-from openclawbench.judge.language_model import ClientOptions, LanguageModelJudge
+from openclawbench.judge.client.client_options import ClientOptions
+from openclawbench.judge.language_model import LanguageModelJudge
 from openclawbench.judge.ledger.ledger import ADD_ANSWER, ADD_SETTLED
 from openclawbench.judge.ledger.sqlite_file import locked, open_for_writing
 from openclawbench.judge.protocol import AnswerCheck, AnswerProblem, Question

@@ -102,6 +102,12 @@ class BudgetReached(OpenClawBenchError):
     exit_status = STOPPED_EARLY
 
 
+class AnswersAwaited(OpenClawBenchError):
+    """Questions wait in batch files for whoever answers them. The same command takes the answers in."""
+
+    exit_status = STOPPED_EARLY
+
+
 class JudgingInterrupted(OpenClawBenchError):
     """Ctrl-C while requests were in flight. Their answers are kept."""
 

@@ -8,7 +8,7 @@ from typing import Any, Self
 from benchmarks.fixed_latency import response
 from benchmarks.judge_measures import Reader, judge_of, shards
 from openclawbench.base.gc_control import YOUNG
-from openclawbench.judge.language_model import ClientOptions
+from openclawbench.judge.client.client_options import ClientOptions
 from openclawbench.judge.protocol import AnswerCheck, AnswerProblem, Question
 from openclawbench.judge.settings import AskingSettings
 from openclawbench.judge.transport.protocol import HttpResponse

@@ -49,6 +49,7 @@ class RunSettings(TypedDict, total=False):
     price_cached: float | None
     transport: Literal["aiohttp", "openai"] | None
     batch: bool | None
+    batch_files: str | None
     on_keys: Action | None
     on_personal: Action | None
     jsonl: Literal["plain", "gz", "zst"] | None

@@ -1,6 +1,7 @@
 """How a command ends: an error is one sentence and an exit status, a traceback only with --debug."""
 
 import os
+import shlex
 import signal
 import sys
 import traceback
@@ -9,8 +10,8 @@ from contextlib import suppress
 from types import FrameType
 from typing import NoReturn
 
-from openclawbench.base.terminal import errors, one_line, sentence
-from openclawbench.errors import USAGE_STATUS, Interrupted, OpenClawBenchError
+from openclawbench.base.terminal import errors, one_line, safe, sentence
+from openclawbench.errors import USAGE_STATUS, AnswersAwaited, Interrupted, OpenClawBenchError
 
 OUTPUT_CLOSED_STATUS = 128 + 13  # as of a program that SIGPIPE ends
 OUT_OF_ROOM = ("No space left", "os error 28", "Disk quota exceeded", "File too large")  # as polars says it
@@ -88,5 +89,13 @@ def exit_with(error: OpenClawBenchError, debug: bool) -> None:
     if debug:
         traceback.print_exc()
     with suppress(BrokenPipeError):
-        errors().print(f"error: {sentence(error)}", style=ERROR_STYLE)
+        if isinstance(error, AnswersAwaited):
+            errors().print(f"{sentence(error)}: {safe(typed_command())}", highlight=False)
+        else:
+            errors().print(f"error: {sentence(error)}", style=ERROR_STYLE)
     sys.exit(error.exit_status)
+
+
+def typed_command() -> str:
+    """The command of this process, as it can be typed again."""
+    return shlex.join(["openclawbench", *sys.argv[1:]])

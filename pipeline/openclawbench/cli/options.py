@@ -60,6 +60,7 @@ ASKING: Group = (
     "price_cached",
     "transport",
     "batch",
+    "batch_files",
 )
 PRIVACY: Group = ("on_keys", "on_personal")
 RELEASING: Group = ("test_share", *PRIVACY, "jsonl")

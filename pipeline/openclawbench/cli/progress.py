@@ -9,7 +9,7 @@ from typing import Self
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Bars
 
-from openclawbench.base.terminal import errors, pluralize, safe
+from openclawbench.base.terminal import errors, one_line, pluralize, safe
 from openclawbench.judge.client.progress import JudgeProgress
 from openclawbench.runtime.run import StageReport
 from openclawbench.workspace.progress import Progress
@@ -56,6 +56,7 @@ class ConsoleProgress(ConsoleBar, Progress):
     def __init__(self, quiet: bool = False) -> None:
         super().__init__(quiet)
         self.endpoints: set[str] = set()  # that were named
+        self.notes: set[str] = set()  # that were printed
 
     def shard(self, stage: str, done: int, total: int) -> None:
         """Advance the bar."""
@@ -64,10 +65,14 @@ class ConsoleProgress(ConsoleBar, Progress):
 
     def asking(self, progress: JudgeProgress) -> None:
         """Show how far a stage is: every second on a terminal, else every ten seconds and at the end. Each endpoint is
-        named once."""
+        named once; so is each note, and always."""
         if progress.endpoint and progress.endpoint not in self.endpoints and not self.quiet:
             self.endpoints.add(progress.endpoint)
             self.console.print(f"asking {safe(progress.endpoint)}", highlight=False)
+        for note in progress.notes:
+            if note not in self.notes:
+                self.notes.add(note)
+                self.console.print(one_line(note), highlight=False, soft_wrap=True)
         self.show(describe_progress(progress), progress.done, progress.total)
 
     def stage(self, report: StageReport) -> None:

@@ -24,8 +24,9 @@ from openclawbench.detect.protocols import (
 from openclawbench.detect.settings import DetectRules, check_protocol
 from openclawbench.detect.tokenizer import load_tokenizer, token_counter, tokenizer_file
 from openclawbench.errors import MissingAnswer, UnreadableAnswers
+from openclawbench.judge.client.client_options import ClientOptions
 from openclawbench.judge.client.progress import JudgeProgress
-from openclawbench.judge.language_model import NO_SECOND, ClientOptions, LanguageModelJudge, reply_of
+from openclawbench.judge.language_model import NO_SECOND, LanguageModelJudge, reply_of
 from openclawbench.judge.ledger.stored_answer import StoredAnswer
 from openclawbench.judge.protocol import AnswerProblem, Question
 from openclawbench.judge.settings import AskingSettings
@@ -171,9 +172,7 @@ def ledger_folder(data: DataFolder) -> Path:
     return data.root / FOLDER / "ledger"
 
 
-def open_model(
-    run: DetectorRun, data: DataFolder, report: Callable[[JudgeProgress], None] | None, batch: bool = False
-) -> DetectorModel:
+def open_model(run: DetectorRun, data: DataFolder, report: Callable[[JudgeProgress], None] | None) -> DetectorModel:
     """The model, to be asked if `report` is given; else it looks answers up. Raises UsageError for a protocol that does
     not exist."""
     check_protocol(run.protocol)
@@ -181,7 +180,7 @@ def open_model(
     if run.accept_unreadable:
         patient = asking_rules.retry.model_copy(update={"unreadable_in_a_row": NEVER})
         asking_rules = asking_rules.model_copy(update={"retry": patient})
-    asking = make_asking(run.model, run.settings, asking_rules, report, batch) if report is not None else None
+    asking = make_asking(run.model, run.settings, asking_rules, report) if report is not None else None
     return DetectorModel(run, ledger_folder(data), asking_rules, asking)
 
 
@@ -199,7 +198,7 @@ def plan_run(run: DetectorRun, data: DataFolder) -> RunPlan:
     estimate, longest = model.rules.estimate, model.parameters.max_output_tokens
     size = sum(model.request(question, model.messages(question)).bytes for question in waiting)
     prompt = round(size / estimate.bytes_per_token)
-    asking = make_asking(run.model, run.settings, model.rules, lambda _: None, bool(run.settings.batch))
+    asking = make_asking(run.model, run.settings, model.rules, lambda _: None)
     price = asking.price()
     return RunPlan(
         trajectories=len(own),
@@ -210,7 +209,7 @@ def plan_run(run: DetectorRun, data: DataFolder) -> RunPlan:
         most_completion_tokens=longest * len(waiting),
         most_usd=price.of(prompt, 0, longest * len(waiting)),
         price=f"{price.input:g} and {price.output:g} USD for a million prompt and answer tokens: {price.source}",
-        endpoint=printable_url(asking.endpoint().base_url),
+        endpoint=asking.place(),
         shortened=sum(packet.characters_left_out > 0 for packet in own),
         blocks_left_out=sum(packet.blocks_left_out for packet in own),
         characters_left_out=sum(packet.characters_left_out for packet in own),
@@ -222,8 +221,7 @@ def run_detector(
 ) -> tuple[list[Prediction], dict[str, Any]]:
     """Ask the model about every trajectory, each at most once; its predictions and their provenance. A run that was
     stopped goes on where it ended: the ledger has every answer. Raises what the judge's engine raises."""
-    batch = bool(run.settings.batch)
-    model = open_model(run, data, report, batch)
+    model = open_model(run, data, report)
     own = run_packets(run)
     asked = by_question(model, own)
     try:

@@ -5,7 +5,7 @@ import hashlib
 import itertools
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -15,8 +15,11 @@ from openclawbench.base.canonical_json import canonical_json
 from openclawbench.base.gc_control import gc_reduced
 from openclawbench.base.terminal import pluralize
 from openclawbench.errors import EndpointFailing, MissingAnswer, NotJudged, OpenClawBenchError
+from openclawbench.judge.client.batch_engine import Asked
+from openclawbench.judge.client.batch_files import PLACE, BatchFilesRun
 from openclawbench.judge.client.batch_run import BatchRun, open_requests
 from openclawbench.judge.client.budget import Budget
+from openclawbench.judge.client.client_options import ClientOptions
 from openclawbench.judge.client.engine import REFUSED, QuestionRunner, QuestionTask
 from openclawbench.judge.client.interrupt import InterruptHandler
 from openclawbench.judge.client.progress import JudgeProgress
@@ -38,9 +41,9 @@ from openclawbench.judge.protocol import (
 from openclawbench.judge.transport.batch_api import BatchClient
 from openclawbench.judge.transport.chat_request import ChatRequest, chat_request, corrective, messages_of
 from openclawbench.judge.transport.completion import parse_completion
-from openclawbench.judge.transport.endpoint import Endpoint, printable_url
-from openclawbench.judge.transport.protocol import Transport
+from openclawbench.judge.transport.endpoint import printable_url
 from openclawbench.judge.transport.request_options import RequestOptions
+from openclawbench.judge.transport.secrets import NONE as NO_SECRETS
 from openclawbench.records.fulltax import Usage
 from openclawbench.rules.judge.asking import AskingRules
 from openclawbench.rules.judge.prices import Price
@@ -49,23 +52,6 @@ from openclawbench.rules.judge.request import RequestRules
 CHUNK = 32  # questions made at a time
 NO_SECOND = ("too_long", "content_filter", REFUSED)  # asking once more would end the same way
 NO_TOKENS = Usage(prompt_tokens=0, completion_tokens=0, cached_tokens=0)
-
-
-@dataclass(frozen=True)
-class ClientOptions:
-    """Settings of asking that decide no answer."""
-
-    endpoint: Callable[[], Endpoint]
-    transport: Callable[[Endpoint, int, AskingRules], Transport]
-    price: Callable[[], Price]
-    concurrency: int
-    rpm: float | None
-    tpm: float | None
-    budget_usd: float | None
-    budget_tokens: int | None
-    report: Callable[[JudgeProgress], None]
-    batch: bool = False
-    runs: int = 1  # that share the endpoint's limits
 
 
 class LanguageModelJudge:
@@ -85,15 +71,18 @@ class LanguageModelJudge:
         rules: AskingRules,
         asking: ClientOptions | None,
         former: Path | None = None,
+        repeats: bool = False,
     ) -> None:
         """`schemas`: JSON text of a schema by its id. Without `asking` the judge only looks answers up. `former`:
-        folder of the main ledger, if `ledger` belongs to a share."""
-        self.former = former
+        folder of the main ledger, if `ledger` belongs to a share. `repeats`: asks what the same model was asked in the
+        first pass, for answers of its own."""
+        self.former, self.repeats = former, repeats
         self.model, self.ledger, self.schemas, self.reader = model, ledger, schemas, reader
         self.parameters, self.rules, self.asking = parameters, rules, asking
         self.again: Prompt = read_prompt("again")
         self.plain: Prompt = read_prompt("plain")
         parts = [model, canonical_json(parameters.parameters()), reader.digest, self.again.sha256, self.plain.sha256]
+        parts += ["repeated"] if repeats else []
         sha256 = hashlib.sha256(canonical_json(parts).encode())
         self.reads_as: bytes = sha256.digest()  # digest under which answers are settled
         self.method_digest: str = sha256.hexdigest()
@@ -181,8 +170,7 @@ class LanguageModelJudge:
         if not (self.ledger / NAME).exists():
             return description
         query = "select base_url, accepts from endpoints where model = ? order by base_url"
-        rows = self.ledger_reader().execute(query, (self.model,)).fetchall()
-        return description | {"asked_at": dict(rows)}
+        return description | {"asked_at": dict(self.ledger_reader().execute(query, (self.model,)).fetchall())}
 
     # ---------------------------------------------------------------------------------------------------------- asking
     def prepare(self, stage: str, parts: Iterable[QuestionSource], total: int) -> None:
@@ -220,7 +208,7 @@ class LanguageModelJudge:
                 return
             ticking = asyncio.create_task(report_every_second(tally, asking.report))
             try:
-                if asking.batch:
+                if asking.batch or (asking.files is not None and first is not None):
                     await self.ask_in_batches(parts, ledger, tally, asking)
                 elif first is not None:
                     await self.ask_online(itertools.chain([first], batches), ledger, tally, asking)
@@ -250,13 +238,8 @@ class LanguageModelJudge:
     async def ask_in_batches(
         self, parts: list[QuestionSource], ledger: Ledger, tally: JudgeProgress, asking: ClientOptions
     ) -> None:
-        """Ask in batches. The request options are those found by online requests, else those of OpenAI."""
-        endpoint = asking.endpoint()
-        endpoint.check_key()
-        price = asking.price()
-        tally.endpoint = printable_url(endpoint.base_url)
-        remembered = ledger.accepts(printable_url(endpoint.base_url), self.model)
-        options = RequestOptions.from_text(remembered) if remembered else RequestOptions()
+        """Ask in batches of the endpoint, or in files. The request options are those found by earlier requests, else
+        those of OpenAI."""
         stopped: list[OpenClawBenchError] = []
 
         def stop() -> None:
@@ -267,12 +250,21 @@ class LanguageModelJudge:
             tally.done = tally.too_long = 0
             return self.tasks(parts, ledger, tally)
 
-        budget = self.budget(asking, price, ledger)
-        async with BatchClient(endpoint, self.rules) as client:
-            plain = self.plain.text
-            run = BatchRun(ledger, client, price, budget, options, self.rules, self.parameters, plain, tally, stop)
-            with InterruptHandler(stopped.append):
-                await run.run(tasks)
+        price, tally.endpoint = asking.price(), asking.place()
+        what = (self.budget(asking, price, ledger), self.rules, self.parameters, self.plain.text, tally, stop)
+        with InterruptHandler(stopped.append):
+            if asking.files is not None:
+                asked = Asked(ledger, price, *what, PLACE, NO_SECRETS)
+                options = asking.files.options(self.model) or RequestOptions()
+                options = accepted_options(ledger, PLACE, self.model) or options
+                await BatchFilesRun(asked, options, asking.files).run(tasks)
+                return
+            endpoint = asking.endpoint()
+            endpoint.check_key()
+            asked = Asked(ledger, price, *what, tally.endpoint, endpoint.secrets(self.rules))
+            options = accepted_options(ledger, tally.endpoint, self.model) or RequestOptions()
+            async with BatchClient(endpoint, self.rules) as client:
+                await BatchRun(asked, options, client).run(tasks)
 
     def budget(self, asking: ClientOptions, price: Price, ledger: Ledger) -> Budget:
         """The budget, with what the ledger says was spent."""
@@ -330,7 +322,9 @@ class LanguageModelJudge:
     def request(self, question: Question, messages: list[dict[str, str]]) -> ChatRequest:
         """A request about a question."""
         schema = self.schemas[question.schema_id]
-        return chat_request(self.model, self.parameters, messages, question.schema_id, schema, question.packet_sha256)
+        digest = question.packet_sha256
+        request = chat_request(self.model, self.parameters, messages, question.schema_id, schema, digest)
+        return request.repeated() if self.repeats else request
 
     def read(self, question: Question, answer: StoredAnswer) -> AnswerCheck:
         """The reading of an answer, with the complaint if it cannot be used."""
@@ -346,6 +340,12 @@ class LanguageModelJudge:
         reply = reply_of(answer)
         first_text = reply.text if reply.finish == "complete" else None
         return self.request(question, corrective(messages, first_text, complaint.detail, self.again.text))
+
+
+def accepted_options(ledger: Ledger, place: str, model: str) -> RequestOptions | None:
+    """The request options that are known to be accepted there; None if none are."""
+    remembered = ledger.accepts(place, model)
+    return RequestOptions.from_text(remembered) if remembered else None
 
 
 def reply_of(answer: StoredAnswer) -> Reply:

@@ -1,6 +1,7 @@
 """Settings of asking: how a language model is asked. No setting changes an answer or is part of a key."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeFloat, PositiveFloat, PositiveInt, ValidationError
@@ -25,6 +26,7 @@ class AskingSettings(BaseModel):
     price_cached: NonNegativeFloat | None = None
     transport: Transport | None = None
     batch: bool | None = None
+    batch_files: Path | None = None
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> "AskingSettings":

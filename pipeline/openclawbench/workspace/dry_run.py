@@ -7,7 +7,6 @@ from openclawbench.fulltax.forecast import FollowUpForecaster
 from openclawbench.judge.client.cost_estimate import CallAverages, CostEstimate, EstimateReached, EstimatingJudge, plan
 from openclawbench.judge.language_model import LanguageModelJudge
 from openclawbench.judge.protocol import Judge
-from openclawbench.judge.transport.endpoint import printable_url
 from openclawbench.rules.judge.prices import Price
 from openclawbench.storage.data_folder import DataFolder
 from openclawbench.workspace.progress import Progress
@@ -44,4 +43,4 @@ def dry_run(data: DataFolder, settings: Settings, verb: str, progress: Progress,
         judge, price = priced[-1]
         stages = plan(reached, CallAverages.of(judge, judge.rules.estimate), judge, price)
     judge, price = priced[-1]
-    return DryRun(stages, price, printable_url(judge.asking.endpoint().base_url) if judge.asking else "")
+    return DryRun(stages, price, judge.asking.place() if judge.asking else "")

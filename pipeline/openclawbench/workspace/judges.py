@@ -21,9 +21,10 @@ from openclawbench.rules.judge.request import RequestRules
 from openclawbench.workspace.configuration.setting_table import JUDGES
 
 if TYPE_CHECKING:
-    from openclawbench.judge.language_model import ClientOptions
+    from openclawbench.judge.client.client_options import ClientOptions
 
 FREE = Price(0.0, 0.0, 0.0, "an endpoint on this machine: nothing is paid")
+FREE_FILES = Price(0.0, 0.0, 0.0, "batch files of a model without a listed price: nothing is counted")
 
 
 def make_judge(
@@ -32,15 +33,15 @@ def make_judge(
     ledger: Path | None = None,
     settings: AskingSettings | None = None,
     report: Callable[[JudgeProgress], None] | None = None,
-    batch: bool = False,
     former: Path | None = None,
     runs: int = 1,
+    repeats: bool = False,
 ) -> Judge:
     """The judge of this name. Raises UsageError for an unknown one, or a language model without a model name.
 
     `ledger` is the folder of its answers. With `report`, which receives the progress, the judge may be asked; without,
     it only looks answers up. `former`: folder of the main ledger, if `ledger` belongs to a share; `runs`: number of
-    runs that share the endpoint's limits.
+    runs that share the endpoint's limits. `repeats`: the second pass asks the model of the first one.
     """
     if name == "rules":
         return RulesJudge()
@@ -51,12 +52,13 @@ def make_judge(
     from openclawbench.judge.language_model import LanguageModelJudge
 
     rules = AskingRules.load()
-    asking = None if report is None else make_asking(model, settings or AskingSettings(), rules, report, batch, runs)
+    asking = None if report is None else make_asking(model, settings or AskingSettings(), rules, report, runs)
     schemas = {
         f"stage_{stage}": json.dumps(json_schema(record), separators=(",", ":"))
         for stage, record in STAGE_RECORDS.items()
     }
-    return LanguageModelJudge(model, ledger, schemas, AnswerReader(), RequestRules.load(), rules, asking, former)
+    reader, parameters = AnswerReader(), RequestRules.load()
+    return LanguageModelJudge(model, ledger, schemas, reader, parameters, rules, asking, former, repeats)
 
 
 def make_asking(
@@ -64,18 +66,23 @@ def make_asking(
     settings: AskingSettings,
     rules: AskingRules,
     report: Callable[[JudgeProgress], None],
-    batch: bool = False,
     runs: int = 1,
 ) -> "ClientOptions":
-    """The options of asking, from the settings. Address, key and price are only looked up before the first question."""
-    from openclawbench.judge.language_model import ClientOptions
+    """The options of asking, from the settings. Address, key and price are only looked up before the first question.
+    Raises UsageError for two ways to ask in batches."""
+    from openclawbench.judge.client.batch_folder import BatchFolder
+    from openclawbench.judge.client.client_options import ClientOptions
+
+    if settings.batch and settings.batch_files:
+        raise UsageError("--batch and --batch-files: only one of them. Give --no-batch, or leave out --batch-files.")
 
     def endpoint() -> Endpoint:
         return Endpoint.from_environment(settings.base_url, rules, os.environ)
 
     def price() -> Price:
-        online = price_of(model, settings, endpoint())
-        return online.times(PriceRules.load().batch_share) if batch else online
+        online = price_of(model, settings, None if settings.batch_files else endpoint())
+        in_batches = settings.batch or settings.batch_files
+        return online.times(PriceRules.load().batch_share) if in_batches else online
 
     return ClientOptions(
         endpoint=endpoint,
@@ -87,17 +94,18 @@ def make_asking(
         budget_usd=settings.budget_usd,
         budget_tokens=settings.budget_tokens,
         report=report,
-        batch=batch,
+        batch=bool(settings.batch),
         runs=runs,
+        files=None if settings.batch_files is None else BatchFolder(settings.batch_files, rules),
     )
 
 
-def price_of(model: str, settings: AskingSettings, endpoint: Endpoint) -> Price:
-    """The price of tokens: as stated, as listed, or zero on this machine, unless a budget rests on it. Raises
-    UsageError if it is not known."""
+def price_of(model: str, settings: AskingSettings, endpoint: Endpoint | None) -> Price:
+    """The price of tokens: as stated, as listed, or zero on this machine and in batch files (no endpoint), unless a
+    budget rests on it. Raises UsageError if it is not known."""
     stated = (settings.price_in, settings.price_cached, settings.price_out)
-    is_free = endpoint.is_local and settings.budget_usd is None
-    price = PriceRules.load().price_of(model, stated, FREE if is_free else None)
+    free = FREE_FILES if endpoint is None else FREE if endpoint.is_local else None
+    price = PriceRules.load().price_of(model, stated, free if settings.budget_usd is None else None)
     if price is None:
         raise UsageError(
             f"model {model}: its price is not known, and without it no budget holds. Give --price-in and "

@@ -30,10 +30,12 @@ def independence_warnings(settings: Settings) -> list[str]:
     """A sentence if the passes are not independent."""
     if settings.second_judge is None or not is_same_judge(settings):
         return []
-    return [
-        f"same_judge_twice: both passes are judged by {settings.judge}. The second repeats the first, and their "
-        "agreement means nothing. Name another judge with annotate --pass 2."
-    ]
+    if settings.judge == JUDGES[0]:
+        meaning = "The second repeats the first, and their agreement means nothing. Name another judge"
+    else:
+        meaning = "It is asked twice, and their agreement says how steady it is, not how right. Name another model"
+    by = settings.judge if settings.judge == JUDGES[0] else settings.model
+    return [f"same_judge_twice: both passes are judged by {by}. {meaning} with annotate --pass 2."]
 
 
 def refuse_stale_second_pass(run: Run, stages: list[Stage]) -> None:

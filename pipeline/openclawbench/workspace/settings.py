@@ -20,7 +20,16 @@ from openclawbench.workspace.configuration.trust import SETTINGS_FILE
 SCHEME = re.compile(r"\w+:/")
 STORAGE = ("raw", "parts", "endpoint_url", "ray_address")  # addresses that every command needs
 NEEDED = "needs"  # in work/layout.json: storage settings that the last run was given, by name alone
-ASKING = ("base_url", "budget_usd", "budget_tokens", "price_in", "price_out", "price_cached", "rules")  # to ask
+ASKING = (
+    "base_url",
+    "batch_files",
+    "budget_usd",
+    "budget_tokens",
+    "price_in",
+    "price_out",
+    "price_cached",
+    "rules",
+)  # to ask
 
 
 @dataclass(frozen=True)
@@ -100,6 +109,8 @@ def in_force(data: DataFolder, layers: Layers) -> Settings:
     oracle = values["oracle"] or (str(default_oracle) if default_oracle.is_dir() else None)
     if parts is not None and not is_url(parts):
         raise UsageError(f"--parts {parts}: is not an address. Write s3://bucket/prefix, or leave it out.")
+    if values["batch_files"] is not None and is_url(values["batch_files"]):
+        raise UsageError(f"--batch-files {values['batch_files']}: is an address. Name a folder.")
     put_in_force({name: value for name, value in values.items() if layers.origin[name] == "file"})
     return Settings(
         **own

@@ -39,10 +39,11 @@ from openclawbench.workspace.judges import make_judge
 from openclawbench.workspace.openness import refuse_more_open
 from openclawbench.workspace.progress import Progress
 from openclawbench.workspace.release_settings import release_commands, rule_overrides
-from openclawbench.workspace.second_pass import refuse_stale_second_pass
+from openclawbench.workspace.second_pass import is_same_judge, refuse_stale_second_pass
 from openclawbench.workspace.settings import ASKING, NEEDED, STORAGE, Settings
 from openclawbench.workspace.shares import AskingResources, asking_resources
 
+SECOND_PASS_FOLDER = "pass2"  # in a folder of batch files
 STAGED_JUDGE = ("stage-a", "stage-b1", "stage-b2", "stage-c", "annotate", "merge", "release")
 
 
@@ -220,8 +221,7 @@ def first_judge(
     own: AskingResources, settings: Settings, report: Callable[[JudgeProgress], None] | None = None
 ) -> Judge:
     """The judge of the first pass. Without `report` it only looks answers up."""
-    batch = bool(settings.asking.batch)
-    return make_judge(settings.judge, settings.model, own.ledger, own.settings, report, batch, own.former, own.runs)
+    return make_judge(settings.judge, settings.model, own.ledger, own.settings, report, own.former, own.runs)
 
 
 def second_judge(
@@ -235,8 +235,10 @@ def second_judge(
         if is_needed:
             raise UsageError("--pass 2: which judge? Name another one than the first pass's with --model or --judge.")
         return None
-    name, model = settings.second_judge, settings.second_model
-    return make_judge(name, model, own.ledger, own.settings, report, former=own.former, runs=own.runs)
+    name, model, asking = settings.second_judge, settings.second_model, own.settings
+    if asking.batch_files is not None:
+        asking = asking.model_copy(update={"batch_files": asking.batch_files / SECOND_PASS_FOLDER})
+    return make_judge(name, model, own.ledger, asking, report, own.former, own.runs, is_same_judge(settings))
 
 
 def asks(settings: Settings, verb: str, annotation_pass: int) -> bool:

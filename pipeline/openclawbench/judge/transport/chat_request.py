@@ -50,6 +50,11 @@ class ChatRequest:
         key = hashlib.sha256(self.base + f"\nround {number}".encode()).digest() if number else self.base
         return replace(self, round=number, key=key)
 
+    def repeated(self) -> "ChatRequest":
+        """The same request, asked for an answer of its own."""
+        key = hashlib.sha256(self.base + b"\nrepeated").digest()
+        return replace(self, key=key, base=key, former_key=key)
+
 
 def chat_request(
     model: str,

@@ -1,5 +1,6 @@
 """The request options that an endpoint accepts: found out with the first question and remembered in the ledger."""
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any, Literal, Self
@@ -10,6 +11,7 @@ from openclawbench.judge.transport.chat_request import ChatRequest, Message
 
 Structured = Literal["json_schema", "json_object", "text"]
 WEAKER: dict[Structured, Structured] = {"json_schema": "json_object", "json_object": "text"}
+STRUCTURED: tuple[Structured, ...] = ("json_schema", "json_object")
 LIMIT_NAMES = ("max_completion_tokens", "max_tokens")
 LOGPROBS = ("logprobs", "top_logprobs")
 
@@ -28,6 +30,14 @@ class RequestOptions:
     def from_text(cls, text: str) -> Self:
         """Parse the text that the ledger remembers."""
         return cls(**msgspec.json.decode(text))
+
+    @classmethod
+    def of_body(cls, body: Mapping[str, Any]) -> Self:
+        """The options of a request's body, as `body` writes it. Its values may be JSON."""
+        format_ = msgspec.json.encode(body.get("response_format"))
+        structured: Structured = next((name for name in STRUCTURED if f'"{name}"'.encode() in format_), "text")
+        limit = next((name for name in LIMIT_NAMES if name in body), None)
+        return cls(structured, "temperature" in body, "seed" in body, limit)
 
     @cached_property
     def text(self) -> str:

@@ -30,7 +30,7 @@ from openclawbench.workspace.configuration.trust import (
 
 USERS_FILE = "config.toml"
 BFCL, BFCL_MODELS = "bfcl", "models"
-PLACES = ("raw", "oracle", "rules", "prompts")  # paths; in a file they are relative to its folder
+PLACES = ("raw", "oracle", "rules", "prompts", "batch_files")  # paths; in a file they are relative to its folder
 DEVELOPERS = ("BIN", "LLM_HOME", "LLM_THREADS", "SHARED", "UPDATE_GOLDEN")  # variables of tests and tools
 
 

@@ -352,6 +352,14 @@ TABLE: tuple[Setting, ...] = (
         "question by question; `true`: OpenAI's Batch API, at half the price, within a day",
     ),
     Setting(
+        "batch_files",
+        str,
+        "address",
+        "Ask through files: a folder for requests in OpenAI's batch format, and their answers.",
+        "a folder: requests are written there in OpenAI's batch format, and answers taken in from there "
+        "([batch files](../guides/batch_files.md))",
+    ),
+    Setting(
         "shard",
         str,
         "call",
