@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 from asking import KEY, Endpoint, rules
+from batch_folder import answer
 from calls import call, files
 from child import Ended
+from detector_endpoint import Detector
 from made_release import made_release, session, verdict
 
 from openclawbench.detect.protocols import NO_SYMBOL_FIRST, SPLIT_SYMBOLS
@@ -318,3 +320,21 @@ def test_reviewed_trajectories_are_asked_about_beside_the_labelled_ones(endpoint
     (card,) = run(endpoint, release, "--json").json["detectors"]
     assert endpoint.log()["calls"] == 8 and card["trajectories"] == 6 and card["compared"]["reviewed"] == 2
     assert card["human"]["compared"] == 2 and card["corrected"]["verdicts"] == 2
+
+
+def test_files_give_the_same_predictions(endpoint: Endpoint, release: Path) -> None:
+    endpoint.script()
+    assert run(endpoint, release).status == 0
+    online, folder = rows(release), release.parent / "files"
+    asked = ("--release", release, "--data", release.parent / "by files", "--model", "m", "--batch-files", folder)
+    stopped = call("detect", "run", *asked, "--out", release.parent / "p.jsonl")
+    assert stopped.status == 3 and "detect-001.jsonl" in stopped.err, stopped.err
+    assert call("detect", "run", *asked, "--dry-run", "--json").json["endpoint"] == f"batch files in {folder}"
+    assert answer(folder, "vllm", answerer=Detector())
+    ended = call("detect", "run", *asked, "--out", release.parent / "p.jsonl")
+    assert ended.status == 0, ended.err
+    left_out = ("cost_usd", "request_id")
+    assert [{**row, **dict.fromkeys(left_out)} for row in rows(release)] == [
+        {**row, **dict.fromkeys(left_out)} for row in online
+    ]
+    assert provenance(release)["endpoint"] == "batch files"

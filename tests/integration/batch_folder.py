@@ -41,11 +41,15 @@ def output_of(path: Path, name: str = "") -> Path:
 
 
 def answer(
-    folder: Path, form: str = "openai", change: Callable[[int, Row], Row | None] = lambda _, line: line, **script: Any
+    folder: Path,
+    form: str = "openai",
+    change: Callable[[int, Row], Row | None] = lambda _, line: line,
+    answerer: Answerer | None = None,
+    **script: Any,
 ) -> list[Path]:
     """Answer every file of requests that has no answers beside it. `change` alters a line of answers, by its place from
     0, or leaves it out. Returns the files that were answered."""
-    answerer = Answerer()
+    answerer = answerer or Answerer()
     answerer.reset(script)
     answered = []
     for path, rows in requests(folder).items():

@@ -228,6 +228,93 @@ def test_an_answer_that_cannot_be_read_is_asked_once_more(raw: Path, recorded: P
     assert [row["answer"] for row in rows] == [row["answer"] for row in table(recorded.parent / "data", "decision_a")]
 
 
+def test_a_second_pass_has_files_of_its_own(raw: Path, recorded: Path, tmp_path: Path) -> None:
+    """Of the same model: none of its answers is one of the first pass."""
+    data, folder = tmp_path / "data", tmp_path / "files"
+    shutil.copytree(recorded.parent / "data", data)
+    shutil.copytree(recorded, folder)
+    (folder / "pass2").mkdir()
+    for path in folder.glob("*.output.jsonl"):  # as somebody may who thinks that both passes have the same questions
+        shutil.copy(path, folder / "pass2")
+    before = {path: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+    again = ["annotate", "--pass", "2", "--data", data, "--raw", raw, "--model", "test-model", "--batch-files", folder]
+    first = call(*again)
+    assert first.status == 3 and "12 answers belong to no question of this run" in first.err, first.err
+    assert "same_judge_twice" not in first.err
+    for path in (folder / "pass2").glob("*.output.jsonl"):
+        path.unlink()
+    ids = {row["custom_id"] for rows in requests(folder / "pass2").values() for row in rows}
+    assert len(ids) == 12 and ids.isdisjoint(row["custom_id"] for rows in requests(folder).values() for row in rows)
+    while (ended := call(*again)).status == 3:
+        assert answer(folder / "pass2", blind=0.6), ended.err
+    assert ended.status == 0 and "how steady it is" in ended.err, ended.err
+    assert {path: path.read_bytes() for path in folder.iterdir() if path.is_file()} == before
+    labels = [
+        [row["answer"]["route_label"] for row in table(data, name)] for name in ("decision_a", "decision_a_pass2")
+    ]
+    assert labels[0] != labels[1], "the second pass repeats the first"
+    assert call("release", "--data", data).status == 0
+
+
+def test_an_exam_is_sat_through_files(tmp_path: Path) -> None:
+    folder, data = tmp_path / "files", tmp_path / "data"
+    judge = ["--judge", "openai", "--model", "test-model", "--batch-files", folder]
+    sit = ["exam", "--data", data, "--seed", "3", "--pairs", "2", "--json", *judge]
+    while (ended := call(*sit)).status == 3:
+        assert answer(folder, "vllm"), ended.err
+    assert ended.status == 0, ended.err
+    assert (ended.json["certificate"]["pairs"], ended.json["certificate"]["endpoint"]) == (2, "batch files")
+    assert not list(folder.glob("*-002.jsonl"))
+    (folder / "recorded.toml").touch()
+    assert call(*sit[:2], tmp_path / "other", *sit[3:]).json["score"] == ended.json["score"]
+    output_of(folder / "a-001.jsonl").unlink()
+    (tmp_path / "third").mkdir()
+    lacking = call(*sit[:2], tmp_path / "third", *sit[3:])
+    assert lacking.status == 1 and "stage a: 4 questions of 4 have no answer" in lacking.err
+
+
+def test_each_variant_of_the_stress_kit_has_files_of_its_own(tmp_path: Path) -> None:
+    folder, judge = tmp_path / "files", ["--judge", "openai", "--model", "test-model"]
+    sit = ["exam", "--data", tmp_path / "data", "--seed", "3", "--pairs", "1", "--stress", "oracle,repeat", *judge]
+    for _ in range(20):
+        if (ended := call(*sit, "--batch-files", folder)).status != 3:
+            break
+        assert "to no question" not in ended.err
+        assert [path for part in (folder, *folder.glob("*/")) for path in answer(part)], ended.err
+    assert ended.status == 0, ended.err
+    assert "repeat" in ended.text and len(list(folder.glob("*/a-001.jsonl"))) >= 2
+
+
+def test_shares_write_into_one_folder(raw: Path, recorded: Path, tmp_path: Path) -> None:
+    data, folder = fresh(tmp_path), tmp_path / "files"
+    assert call("run", "--data", data, "--raw", raw, "--to", "normalize").status == 0
+    for share in ("0/2", "1/2", "0/2"):
+        assert run(data, raw, folder, "--shard", share, verb="annotate").status == 3
+    written = requests(folder)
+    assert [path.name for path in written] == ["a-001.jsonl", "a-002.jsonl"]
+    ids = sorted(row["custom_id"] for rows in written.values() for row in rows)
+    assert ids == sorted(row["custom_id"] for row in requests(recorded)[recorded / "a-001.jsonl"])
+    ended, _ = answered(data, raw, folder)
+    assert ended.status == 0, ended.err
+    assert answers(data) == answers(recorded.parent / "data")
+
+
+def test_an_answer_that_came_later_and_says_something_else_is_named(raw: Path, recorded: Path, tmp_path: Path) -> None:
+    data, folder = tmp_path / "data", tmp_path / "files"
+    shutil.copytree(recorded.parent / "data", data)
+    shutil.copytree(recorded, folder)
+    rows = [json.loads(line) for line in output_of(folder / "a-001.jsonl").read_text(encoding="utf-8").splitlines()]
+    rows[1]["response"]["body"]["choices"][0]["message"]["content"] = "{}"
+    (folder / "a-001.z.output.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
+    (folder / "all.output.jsonl").write_text('{"custom_id": "abcd", "response": null}\n', encoding="utf-8")
+    shutil.rmtree(data / "ledger")  # as on another machine
+    shutil.rmtree(data / "work")
+    ended = run(data, raw, folder)
+    assert ended.status == 0, ended.err
+    assert "a-001.z.output.jsonl: line 2: another answer to a question that has one; the first is kept" in ended.err
+    assert "all.output.jsonl: 1 answer belongs to no question of this run" in ended.err
+
+
 def test_a_budget_bounds_what_is_written(raw: Path, tmp_path: Path) -> None:
     data, folder = fresh(tmp_path), tmp_path / "files"
     ended = run(data, raw, folder, "--budget-tokens", "80000")

@@ -56,7 +56,6 @@ class ConsoleProgress(ConsoleBar, Progress):
     def __init__(self, quiet: bool = False) -> None:
         super().__init__(quiet)
         self.endpoints: set[str] = set()  # that were named
-        self.notes: set[str] = set()  # that were printed
 
     def shard(self, stage: str, done: int, total: int) -> None:
         """Advance the bar."""
@@ -65,20 +64,20 @@ class ConsoleProgress(ConsoleBar, Progress):
 
     def asking(self, progress: JudgeProgress) -> None:
         """Show how far a stage is: every second on a terminal, else every ten seconds and at the end. Each endpoint is
-        named once; so is each note, and always."""
+        named once."""
         if progress.endpoint and progress.endpoint not in self.endpoints and not self.quiet:
             self.endpoints.add(progress.endpoint)
             self.console.print(f"asking {safe(progress.endpoint)}", highlight=False)
-        for note in progress.notes:
-            if note not in self.notes:
-                self.notes.add(note)
-                self.console.print(one_line(note), highlight=False, soft_wrap=True)
         self.show(describe_progress(progress), progress.done, progress.total)
 
     def stage(self, report: StageReport) -> None:
         """Print a line for each stage that was computed."""
         if not self.quiet and report.redone:
             self.console.print(f"{report.stage}: {report.redone} of {report.shards} shards, {report.seconds:.1f} s")
+
+    def note(self, sentence: str) -> None:
+        """Print the sentence, also where nothing else is shown: it is on stderr."""
+        self.console.print(one_line(sentence), highlight=False, soft_wrap=True)
 
     def tiers(self, counts: Mapping[str, int]) -> None:
         """Print the quality tiers."""

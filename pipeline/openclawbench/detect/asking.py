@@ -24,6 +24,7 @@ from openclawbench.detect.protocols import (
 from openclawbench.detect.settings import DetectRules, check_protocol
 from openclawbench.detect.tokenizer import load_tokenizer, token_counter, tokenizer_file
 from openclawbench.errors import MissingAnswer, UnreadableAnswers
+from openclawbench.judge.client.batch_files import PLACE
 from openclawbench.judge.client.client_options import ClientOptions
 from openclawbench.judge.client.progress import JudgeProgress
 from openclawbench.judge.language_model import NO_SECOND, LanguageModelJudge, reply_of
@@ -37,7 +38,8 @@ from openclawbench.records.detection.prediction import Prediction
 from openclawbench.records.fulltax import Usage
 from openclawbench.rules.judge.asking import AskingRules
 from openclawbench.storage.data_folder import DataFolder, sha256_file
-from openclawbench.workspace.judges import make_asking
+from openclawbench.workspace.judges import make_asking, noting_files
+from openclawbench.workspace.progress import Progress
 
 STAGE = "detect"  # of the questions in the ledger
 FOLDER = "detect"  # of a data folder
@@ -216,16 +218,15 @@ def plan_run(run: DetectorRun, data: DataFolder) -> RunPlan:
     )
 
 
-def run_detector(
-    run: DetectorRun, data: DataFolder, report: Callable[[JudgeProgress], None]
-) -> tuple[list[Prediction], dict[str, Any]]:
+def run_detector(run: DetectorRun, data: DataFolder, progress: Progress) -> tuple[list[Prediction], dict[str, Any]]:
     """Ask the model about every trajectory, each at most once; its predictions and their provenance. A run that was
     stopped goes on where it ended: the ledger has every answer. Raises what the judge's engine raises."""
-    model = open_model(run, data, report)
+    model = open_model(run, data, progress.asking)
     own = run_packets(run)
     asked = by_question(model, own)
     try:
-        model.prepare(STAGE, [PacketQuestions(model, asked)], len(asked))
+        with noting_files(model, progress):
+            model.prepare(STAGE, [PacketQuestions(model, asked)], len(asked))
     except UnreadableAnswers as error:
         raise UnreadableAnswers(f"{str(error).partition(' Nothing more is asked.')[0]} {UNREADABLE_ADVICE}") from error
     predicted = [predicted_row(run, packet, model.answer_to(packet)) for packet in own]
@@ -280,13 +281,13 @@ def provenance_of(run: DetectorRun, model: DetectorModel) -> dict[str, Any]:
     options = {f"options at {url}": text for url, text in asked_at.items()}
     if run.tokenizer is not None:
         options["tokenizer"] = sha256_file(tokenizer_file(run.tokenizer))
-    address = address_of(run.settings.base_url, model.rules, os.environ)
+    address = printable_url(address_of(run.settings.base_url, model.rules, os.environ))
     return provenance_base(run.labels, run.rules) | {
         "detector": run.name,
         "kind": "endpoint",
         "protocol": run.protocol,
         "model": run.model,
-        "endpoint": printable_url(address),
+        "endpoint": PLACE if run.settings.batch_files else address,
         "parameters": {**model.parameters.parameters(), **{k: as_value(v) for k, v in run.more.items()}, **options},
         "prompt": {"stage": model.prompt.stage, "version": model.prompt.version, "sha256": model.prompt.sha256},
     }

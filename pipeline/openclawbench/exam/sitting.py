@@ -8,18 +8,19 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from openclawbench.errors import InvalidFamily
+from openclawbench.errors import InvalidFamily, NotJudged
 from openclawbench.exam.answers import Answer, read_answers
 from openclawbench.exam.check import check_family
 from openclawbench.exam.family import FAMILIES, TWINS, Family, load_families
 from openclawbench.exam.paper import UNALTERED, Alteration, Paper, Size, make_paper, whole_paper
 from openclawbench.exam.result_page import result_page
 from openclawbench.exam.score import compare, pairs_of, score_card
+from openclawbench.judge.client.batch_files import PLACE
 from openclawbench.judge.prompts import prompt_files
 from openclawbench.judge.protocol import Judge
 from openclawbench.judge.transport.endpoint import printable_url
@@ -89,9 +90,12 @@ class Exam:
 
     def settings(self, flags: Mapping[str, Any], folder: Path | None = None) -> tuple[DataFolder, Settings]:
         """The data folder of the run, and its settings: judge, model, endpoint and limits of the user's data folder.
-        `folder`: of the paper, by default that of the exam."""
+        `folder`: of the paper, by default that of the exam. Another paper has batch files of its own."""
         place = folder or self.folder
         chosen = settings(self.data, True, **flags)
+        if folder is not None and (files := chosen.asking.batch_files) is not None:
+            asking = chosen.asking.model_copy(update={"batch_files": files / folder.name})
+            chosen = replace(chosen, asking=asking)
         return DataFolder(place / "data"), for_folder_within(chosen, self.data.root, place / "raw", place / "oracle")
 
 
@@ -124,7 +128,8 @@ def sit(
     results, own = exam.folder / RESULTS, result_name(judge)
     card = score_card(answers)
     card["compared"] = compare_with_others(paper, answers, results, own)
-    endpoint = None if judge.embedded else printable_url(chosen.asking.base_url or "")
+    asked_at = PLACE if chosen.asking.batch_files else printable_url(chosen.asking.base_url or "")
+    endpoint = None if judge.embedded else asked_at
     blind = is_blind(judge.reads, rule_overrides(chosen))
     certificate = certify(exam, judge, blind, card, endpoint, date)
     sitting = Sitting(paper, answers, card, certificate, results / own)
@@ -144,6 +149,8 @@ def ask(
         return replaced
 
     report = update(data, chosen, STOP_AFTER, progress, replace_judge=kept, notes=False)
+    if report.unjudged is not None:
+        raise NotJudged(report.unjudged)
     assert report.tables is not None
     return judges[0], read_answers(paper.items, report.tables)
 

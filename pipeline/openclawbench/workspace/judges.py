@@ -2,7 +2,8 @@
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,7 @@ from openclawbench.rules.judge.asking import AskingRules
 from openclawbench.rules.judge.prices import Price, PriceRules
 from openclawbench.rules.judge.request import RequestRules
 from openclawbench.workspace.configuration.setting_table import JUDGES
+from openclawbench.workspace.progress import Progress
 
 if TYPE_CHECKING:
     from openclawbench.judge.client.client_options import ClientOptions
@@ -59,6 +61,25 @@ def make_judge(
     }
     reader, parameters = AnswerReader(), RequestRules.load()
     return LanguageModelJudge(model, ledger, schemas, reader, parameters, rules, asking, former, repeats)
+
+
+@contextmanager
+def noting_files(judge: Judge | None, progress: Progress) -> Iterator[None]:
+    """Say at the end, however it comes, what is to be said of the batch files that a judge was asked through."""
+    asking: ClientOptions | None = getattr(judge, "asking", None)
+    if judge is None or asking is None or asking.files is None:
+        yield
+        return
+    from openclawbench.judge.client.batch_files import notes_on
+
+    is_done = False
+    try:
+        yield
+        is_done = True
+    finally:
+        own = vars(judge)
+        for sentence in notes_on(asking.files, own["ledger"], own["reads_as"], is_done):
+            progress.note(sentence)
 
 
 def make_asking(

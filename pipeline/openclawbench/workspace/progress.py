@@ -15,6 +15,9 @@ class Progress:
     def asking(self, progress: JudgeProgress) -> None:
         """A question of a stage has been answered, or has failed."""
 
+    def note(self, sentence: str) -> None:
+        """Something is to be said of the answers in batch files."""
+
     def stage(self, report: StageReport) -> None:
         """A stage is up to date."""
 

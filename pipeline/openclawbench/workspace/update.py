@@ -35,7 +35,7 @@ from openclawbench.workspace.configuration.setting_table import JUDGES
 from openclawbench.workspace.configuration.settings_file import note_settings
 from openclawbench.workspace.file_outcomes import count_inputs, noted_files
 from openclawbench.workspace.inputs import load_code_digests, take_in_inputs
-from openclawbench.workspace.judges import make_judge
+from openclawbench.workspace.judges import make_judge, noting_files
 from openclawbench.workspace.openness import refuse_more_open
 from openclawbench.workspace.progress import Progress
 from openclawbench.workspace.release_settings import release_commands, rule_overrides
@@ -128,6 +128,7 @@ def update(
         report_to = {annotation_pass: progress.asking} if may_ask else {}
         judge = first_judge(own, settings, report_to.get(1)) if verb in STAGED_JUDGE and annotation_pass == 1 else None
         second = second_judge(own, settings, report_to.get(2), annotation_pass == 2)
+        asked = judge if annotation_pass == 1 else second
         if annotation_pass == 1:
             judge = replace_judge(judge)
         else:
@@ -144,13 +145,14 @@ def update(
         decided = {stage.name: stage.writes[0] for stage in stages if issubclass(stage.writes[0], Annotation)}
         reports, unjudged = [], None
         try:
-            for report in run.update(stages, progress.shard):
-                progress.stage(report)
-                if report.redone and (table := decided.get(report.stage)):
-                    progress.tiers(count_tiers(Tables(run)[table]))
-                reports.append(report)
+            with noting_files(asked, progress):
+                for report in run.update(stages, progress.shard):
+                    progress.stage(report)
+                    if report.redone and (table := decided.get(report.stage)):
+                        progress.tiers(count_tiers(Tables(run)[table]))
+                    reports.append(report)
         except NotJudged as error:
-            unjudged = f"{error} Ask them: openclawbench annotate --data {data.root}"
+            unjudged = str(error) if may_ask else f"{error} Ask them: openclawbench annotate --data {data.root}"
         released = (
             publish(
                 run,

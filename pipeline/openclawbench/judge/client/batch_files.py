@@ -9,6 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -18,12 +19,14 @@ from openclawbench.errors import AnswersAwaited, BudgetReached, EndpointRefused,
 from openclawbench.judge.client.batch_engine import Asked, BatchEngine, Need, Rows, row_of
 from openclawbench.judge.client.batch_folder import BatchFolder, Place, RequestWriter, names_of
 from openclawbench.judge.client.engine import QuestionTask
-from openclawbench.judge.ledger.stored_answer import StoredAnswer
+from openclawbench.judge.ledger.sqlite_file import reading
+from openclawbench.judge.ledger.stored_answer import read_stored_answer
 from openclawbench.judge.transport.completion import Failed, parse_completion
 from openclawbench.judge.transport.protocol import RejectedRequest, TransientError
 from openclawbench.judge.transport.request_options import RequestOptions
 
 NAMED = 5  # questions, or files, that a sentence names
+ANOTHER = "another answer to a question that has one; the first is kept"
 PLACE = "batch files"  # in the ledger, in place of an endpoint's address
 VERSION = re.compile(r"[-@:](\d{4}(-?\d{2}-?\d{2})?|\d{6}|latest|free)")  # what servers add to the name of a model
 
@@ -48,19 +51,16 @@ class BatchFilesRun(BatchEngine):
         first = next(tasks())[0]
         self.stage, self.model = first.question.stage, first.first.model
         self.requests = self.folder.requests(self.stage)
-        try:
-            with RequestWriter(self.folder, self.stage) as self.writer:
-                await self.go_through(tasks())
-                if self.again:
-                    await self.settle_refused(bool(self.collected))
-                    self.again.clear()
-                    await self.go_through(tasks(), is_last=True)
-                self.writer.finish()
-            if self.collected:
-                await self.ledger.remember(self.place, self.model, self.options.text)
-            self.compare_with_ledger(is_end=bool(self.handled or self.over))
-        finally:
-            self.tally.notes += self.folder.take_remarks()
+        self.folder.stages.add(self.stage)
+        with RequestWriter(self.folder, self.stage) as self.writer:
+            await self.go_through(tasks())
+            if self.again:
+                await self.settle_refused(bool(self.collected))
+                self.again.clear()
+                await self.go_through(tasks(), is_last=True)
+            self.writer.finish()
+        if self.collected:
+            await self.ledger.remember(self.place, self.model, self.options.text)
         self.raise_what_is_open()
 
     async def go_through(self, batches: Iterator[list[QuestionTask]], is_last: bool = False) -> None:
@@ -105,7 +105,7 @@ class BatchFilesRun(BatchEngine):
                 if rows is None:
                     rows, body = self.kept_rows(request.key, received, finish, row), answer.body
                 elif differ(body, answer.body):
-                    self.folder.remark(place, "another answer to a question that has one; the first is kept")
+                    self.folder.remark(place, ANOTHER)
                 continue
             failures += 1
         self.failures[request.key] = failures
@@ -125,31 +125,6 @@ class BatchFilesRun(BatchEngine):
         """Remember the option that is refused; anything else is a matter of whoever answers, and was noted."""
         with suppress(EndpointRefused):
             await super().drop_refused_option(rejection, row)
-
-    def compare_with_ledger(self, is_end: bool) -> None:
-        """Note answers that differ from what the ledger kept, and count those that belong to no question."""
-        for path, ids in self.folder.others(self.stage, is_end):
-            keys = {id_: key for id_ in ids if (key := as_key(id_)) is not None}
-            kept = self.ledger.answered([*keys.values()])
-            for id_, key in keys.items():
-                if key in kept:
-                    self.note_other_answers(id_, self.ledger.answer(key))
-            if unknown := sum(keys.get(id_) not in kept for id_ in ids):
-                belong = "belongs" if unknown == 1 else "belong"
-                self.tally.notes.append(
-                    f"{path}: {pluralize(unknown, 'answer')} {belong} to no question of this run (other "
-                    "prompts, packets, settings or another model) and are not used"
-                )
-
-    def note_other_answers(self, id_: str, kept: StoredAnswer | None) -> None:
-        """Note the lines that answer a question of a former run in another way than what was kept."""
-        for place in self.folder.places[id_]:
-            try:
-                answer = self.folder.answer_at(place)
-            except ValueError:
-                continue
-            if kept is not None and answer.status == 200 and differ(kept.response, answer.body):
-                self.folder.remark(place, "another answer to a question that has one; the first is kept")
 
     # --------------------------------------------------------------------------------------------------------- requests
     async def leave_open(self, task: QuestionTask, need: Need, is_last: bool) -> None:
@@ -234,9 +209,32 @@ def text_in(body: bytes) -> str | None:
         return None
 
 
-def as_key(id_: str) -> bytes | None:
-    """The key of a request by its id; None for an id that is not one of ours."""
-    try:
-        return bytes.fromhex(id_)
-    except ValueError:
-        return None
+def notes_on(folder: BatchFolder, ledger: Path, judge: bytes, is_done: bool) -> list[str]:
+    """What is to be said of a folder when a run that asked through it ends: lines that could not be used, answers that
+    differ from what the ledger kept, and answers to no question. `judge`: digest under which its questions are settled.
+    `is_done`: every stage was asked that was to be."""
+    if not folder.stages:
+        return []
+    strays = []
+    with reading(ledger) as connection:
+        rows = connection.execute("select first, last, base from settled where judge = ?", (judge,))
+        own = {key.hex() for row in rows for key in row if key is not None}
+        for path, ids in folder.others(is_done):
+            unknown = 0
+            for id_ in ids:
+                kept = read_stored_answer(connection, bytes.fromhex(id_)) if id_ in own else None
+                if kept is None:
+                    unknown += 1
+                    continue
+                for place in folder.places[id_]:
+                    with suppress(ValueError):
+                        answer = folder.answer_at(place)
+                        if answer.status == 200 and differ(kept.response, answer.body):
+                            folder.remark(place, ANOTHER)
+            if unknown:
+                belong = "belongs" if unknown == 1 else "belong"
+                strays.append(
+                    f"{path}: {pluralize(unknown, 'answer')} {belong} to no question of this run (other prompts, "
+                    "packets, settings or another model) and are not used"
+                )
+    return [*folder.take_remarks(), *strays]

@@ -60,7 +60,7 @@ class BatchFolder:
         self.path, self.rules = path, rules
         self.remarks: dict[tuple[Path, str], set[int]] = {}  # (file, what is wrong) -> lines
         self.known: set[str] = set()  # ids that belong to questions of this run
-        self.counted_files: set[Path] = set()  # files whose other answers were counted
+        self.stages: set[str] = set()  # that asked in this run
         self.why_closed = f"is a recorded set ({RECORDED})" if (path / RECORDED).exists() else None
 
     def __str__(self) -> str:
@@ -106,17 +106,16 @@ class BatchFolder:
         except ValueError:
             return batch_answer(line[line.find(b"{") : line.rfind(b"}") + 1])
 
-    def others(self, stage: str, is_end: bool) -> Iterator[tuple[Path, list[str]]]:
-        """Files of answers, each with those of its ids that no question of this run has. A file that is named after a
-        stage is looked at once, with its stage; any other one at the end."""
+    def others(self, is_done: bool) -> Iterator[tuple[Path, list[str]]]:
+        """Files of answers, each with those of its ids that no question of this run had. Until every stage was asked
+        (`is_done`), a file that is named after another stage is left out."""
         ids: dict[Path, list[str]] = {}
         for id_, places in self.places.items():
             if id_ not in self.known:
-                for path in {place.path for place in places} - self.counted_files:
+                for path in dict.fromkeys(place.path for place in places):
                     named = NAMED.fullmatch(path.name)
-                    if named["stage"] == stage if named else is_end:
+                    if is_done or named is None or named["stage"] in self.stages:
                         ids.setdefault(path, []).append(id_)
-        self.counted_files |= ids.keys()
         yield from sorted(ids.items())
 
     # --------------------------------------------------------------------------------------------------------- requests

@@ -24,7 +24,6 @@ class JudgeProgress:
     tokens: int = 0
     cached_tokens: int = 0
     estimated: int = 0  # answers whose usage is estimated, because the endpoint did not state a possible one
-    notes: list[str] = field(default_factory=list)  # what is to be said of files of answers
     started: float = field(default_factory=time.monotonic)
 
     def count_question(self, gist: str) -> None:

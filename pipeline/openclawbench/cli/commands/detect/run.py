@@ -93,7 +93,7 @@ def run(
         print_plan(plan_run(wanted, folder), json_out)
         return
     with ConsoleProgress(quiet=json_out) as progress:
-        predicted, provenance = run_detector(wanted, folder, progress.asking)
+        predicted, provenance = run_detector(wanted, folder, progress)
     write_and_show(path, predicted, provenance | {"date": date}, labels, wanted.rules, json_out, out is not None)
 
 
