@@ -43,7 +43,7 @@ def test_a_run_says_how_far_it_is_what_it_costs_and_what_comes_out(
     endpoint: Endpoint, raw: Path, tmp_path: Path
 ) -> None:
     endpoint.script()
-    ended = call(*arguments(endpoint, data := fresh(tmp_path), raw), env=rules(tmp_path))
+    ended = call(*arguments(endpoint, data := fresh(tmp_path), raw), "-v", env=rules(tmp_path))
     assert ended.status == 0, ended.err
     text = " ".join(ended.err.split())
     gists = Counter(json.loads(row["response_text"])["route_label"] for row in table(data, "decision_a"))

@@ -39,8 +39,9 @@ def test_a_run_says_what_the_splits_came_to(small: Ran, tmp_path: Path) -> None:
     assert printed["exit"] == {"status": 0, "why": []}
     data = tmp_path / "data"
     shutil.copytree(small.data, data)
+    shutil.rmtree(data / "release")
     ended = call("run", "--data", data)
-    assert "Splits (decided: needs no review; anomalous: of these)" in ended.text
+    assert f"splits   train {total['default_cut', 'train']} (" in ended.text
     assert [f"warning: {caution}" for caution in printed["cautions"]] == [
         line for line in ended.err.splitlines() if line.startswith("warning: ")
     ]

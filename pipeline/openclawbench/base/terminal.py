@@ -42,6 +42,13 @@ def sentence(error: Exception) -> str:
     return (safe if isinstance(error, InvalidRules) else one_line)(str(error))
 
 
+class Verbosity:
+    """What -q and -v ask for; a process prints for one command."""
+
+    quiet = False  # nothing but errors, and what --json or an export writes
+    verbose = False  # also a line for each stage
+
+
 class Output(Console):
     """A console whose error where nobody reads it any more reaches the program, which has an exit status for it."""
 
@@ -52,18 +59,25 @@ class Output(Console):
 
 def output() -> Console:
     """Results: stdout, no markup; so wide when it is not a terminal that a row is a line, for grep."""
-    width = None if sys.stdout.isatty() else 400
-    return Output(file=sys.stdout, markup=False, highlight=False, emoji=False, width=width, soft_wrap=True)
+    width, quiet = None if sys.stdout.isatty() else 400, Verbosity.quiet
+    return Output(file=sys.stdout, markup=False, highlight=False, emoji=False, width=width, soft_wrap=True, quiet=quiet)
 
 
 def errors() -> Console:
-    """Progress and messages: stderr."""
+    """Errors: stderr."""
     return Output(file=sys.stderr, markup=False, highlight=False, emoji=False, soft_wrap=True)
+
+
+def notices() -> Console:
+    """Progress, warnings and remarks: stderr; nothing with -q."""
+    console = errors()
+    console.quiet = Verbosity.quiet
+    return console
 
 
 def warn(text: str) -> None:
     """A warning on stderr, on one line."""
-    errors().print(f"warning: {one_line(text)}", style="yellow")
+    notices().print(f"warning: {one_line(text)}", style="yellow")
 
 
 def table(title: str | None, columns: Iterable[str], rows: Iterable[Iterable[object]]) -> Table:

@@ -131,6 +131,7 @@ app = typer.Typer(
     cls=Commands,
     help="Turns raw OpenClaw agent sessions into process-anomaly labels, each with its evidence and a quality tier.",
     no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )

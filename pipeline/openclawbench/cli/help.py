@@ -62,8 +62,8 @@ class Loaded(MutableMapping[str, Any]):
 
 
 def load(name: str, command: Command) -> Any:
-    """Import a command and give it to typer, with the option --debug."""
-    from openclawbench.cli.options import in_data_folder, with_debug
+    """Import a command and give it to typer, with the options of all commands."""
+    from openclawbench.cli.options import in_data_folder, with_common
 
     loaded = getattr(import_module(f"openclawbench.cli.commands.{command.module}"), command.name)
     holder = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False)
@@ -71,10 +71,10 @@ def load(name: str, command: Command) -> Any:
     if isinstance(loaded, typer.Typer):
         for registered in loaded.registered_commands:
             assert registered.callback is not None
-            registered.callback = with_debug(in_data_folder(registered.callback))
+            registered.callback = with_common(in_data_folder(registered.callback))
         holder.add_typer(loaded, name=name)
     else:
-        holder.command(name, help=loaded.__doc__ or command.help)(with_debug(in_data_folder(loaded)))
+        holder.command(name, help=loaded.__doc__ or command.help)(with_common(in_data_folder(loaded)))
     group = typer.main.get_command(holder)
     assert isinstance(group, TyperGroup)
     return group.commands[name]

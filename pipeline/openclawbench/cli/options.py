@@ -14,7 +14,7 @@ from typing import Annotated, Any
 
 import typer
 
-from openclawbench.base.terminal import safe
+from openclawbench.base.terminal import Verbosity, safe
 from openclawbench.cli.complete import complete_trajectory
 from openclawbench.workspace.configuration.folder import DEFAULT, enter, refuse_missing_folder
 from openclawbench.workspace.configuration.setting_table import SETTINGS, Setting
@@ -26,6 +26,8 @@ DataOption = typer.Option("--data", envvar="OPENCLAWBENCH_DATA", help="The data 
 Data = Annotated[Path, DataOption]
 Json = Annotated[bool, typer.Option("--json", help="Print results as JSON.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show tracebacks.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors alone.")]
+Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Print a line for each stage.")]
 Date = Annotated[
     str | None, typer.Option("--date", help="Date of the certificate or provenance, YYYY-MM-DD; none by default.")
 ]
@@ -110,18 +112,24 @@ def in_data_folder(command: Callable[..., None]) -> Callable[..., None]:
     return call
 
 
-def with_debug(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the option --debug, which `main` reads. One that declares it passes it on and stays as it is."""
+def with_common(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options of all: -q and -v, and --debug, which `main` reads. A command that declares --debug
+    gets it."""
     signature = inspect.signature(command)
-    if "debug" in signature.parameters:
-        return command
-    parameter = inspect.Parameter("debug", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Debug)
+    own = signature.parameters
+    common = {"quiet": Quiet, "verbose": Verbose, "debug": Debug}
+    added = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=False, annotation=annotation)
+        for name, annotation in common.items()
+        if name not in own
+    ]
 
     @wraps(command)
-    def call(*args: Any, debug: bool, **values: Any) -> None:
-        command(*args, **values)
+    def call(*args: Any, quiet: bool, verbose: bool, debug: bool, **values: Any) -> None:
+        Verbosity.quiet, Verbosity.verbose = quiet, verbose and not quiet
+        command(*args, **values, **({"debug": debug} if "debug" in own else {}))
 
-    call.__signature__ = signature.replace(parameters=[*signature.parameters.values(), parameter])  # type: ignore[attr-defined]
+    call.__signature__ = signature.replace(parameters=[*own.values(), *added])  # type: ignore[attr-defined]
     return call
 
 

@@ -9,7 +9,7 @@ from typing import Self
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Bars
 
-from openclawbench.base.terminal import errors, one_line, pluralize, safe
+from openclawbench.base.terminal import Verbosity, notices, one_line, pluralize, safe
 from openclawbench.judge.client.progress import JudgeProgress
 from openclawbench.runtime.run import StageReport
 from openclawbench.workspace.progress import Progress
@@ -21,8 +21,8 @@ class ConsoleBar:
     """A bar on a terminal, a plain line now and then elsewhere. `quiet` shows nothing."""
 
     def __init__(self, quiet: bool = False) -> None:
-        self.quiet = quiet
-        self.console = errors()
+        self.quiet = quiet or Verbosity.quiet
+        self.console = notices()
         self.printed_at = 0.0
         self.bars: Bars | None = None
         if not quiet and sys.stderr.isatty():
@@ -71,8 +71,8 @@ class ConsoleProgress(ConsoleBar, Progress):
         self.show(describe_progress(progress), progress.done, progress.total)
 
     def stage(self, report: StageReport) -> None:
-        """Print a line for each stage that was computed."""
-        if not self.quiet and report.redone:
+        """Print a line for each stage that was computed, with -v."""
+        if Verbosity.verbose and not self.quiet and report.redone:
             self.console.print(f"{report.stage}: {report.redone} of {report.shards} shards, {report.seconds:.1f} s")
 
     def note(self, sentence: str) -> None:
@@ -80,8 +80,8 @@ class ConsoleProgress(ConsoleBar, Progress):
         self.console.print(one_line(sentence), highlight=False, soft_wrap=True)
 
     def tiers(self, counts: Mapping[str, int]) -> None:
-        """Print the quality tiers."""
-        if not self.quiet:
+        """Print the quality tiers, with -v."""
+        if Verbosity.verbose and not self.quiet:
             self.console.print(f"tiers: {most_frequent_first(counts)}", highlight=False)
 
 

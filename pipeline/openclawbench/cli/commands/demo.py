@@ -1,21 +1,23 @@
 """`openclawbench demo`: the example from raw sessions to a release, and one label followed back to its raw lines."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from shlex import quote
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
 
 from openclawbench.base.resources import resource
-from openclawbench.base.terminal import one_line, output, pluralize, safe
+from openclawbench.base.terminal import flat, one_line, output, pluralize, safe
 from openclawbench.cli.commands.stages import run_to
 from openclawbench.cli.options import Data, Debug
+from openclawbench.records.vocabulary import ONSETS
 
 if TYPE_CHECKING:
     from openclawbench.api import Data as OpenedData
     from openclawbench.api import TrajectoryView
 
-CHARACTERS = 240  # of a raw line
+CHARACTERS = 240  # of a text
 Files = Annotated[
     Path | None,
     typer.Option("--files", help="Only copy sessions, outcomes and rule files to try things with into this folder."),
@@ -33,7 +35,11 @@ def demo(data: Data = Path("data/demo"), files: Files = None, debug: Debug = Fal
         return
     raw, oracle = example()
     run_to("release", data, False, debug=debug, raw=str(raw), oracle=str(oracle), judge="rules")
-    trace_one_label(open_data(data), output())
+    opened, console = open_data(data), output()
+    trajectory = longest_anomaly(opened)
+    if trajectory is not None:
+        print_evidence(opened, trajectory, console)
+    print_next(opened, trajectory, console)
 
 
 def example() -> tuple[Path, Path]:
@@ -43,24 +49,48 @@ def example() -> tuple[Path, Path]:
     return root / "raw", root / "oracle"
 
 
-def trace_one_label(data: "OpenedData", console: Console) -> None:
-    """Print one label and the raw lines of its trajectory."""
-    from openclawbench.cli.render.trajectory import print_trajectory
-    from openclawbench.release.baseline_notice import RULES_NOTICE
+def print_evidence(data: "OpenedData", trajectory: "TrajectoryView", console: Console) -> None:
+    """One anomaly: its label, what it rests on, and the raw line of each piece of evidence."""
+    from openclawbench.inspect.find import rows_for
+    from openclawbench.records.fulltax import Annotation
 
-    trajectory = longest_anomaly(data)
-    console.print("\nOne label, back to its raw lines\n")
-    if trajectory is None:
-        console.print("no trajectory of the example that needs no review is anomalous")
-    else:
-        print_trajectory(data.state, trajectory.key, console, full=False)
-        console.print(f"\nopenclawbench trace {safe(trajectory.trajectory_id)} --data {safe(str(data.path))}")
-        for record in trajectory.raw():
-            text = safe(record.content.decode("utf-8", "backslashreplace"))
-            rest = f" [… {len(text) - CHARACTERS} more characters]" if len(text) > CHARACTERS else ""
-            place = f"step {record.step_id} {record.part} {record.source_file}:{record.line}"
-            console.print(f"  {one_line(place)}\n    {text[:CHARACTERS]}{rest}")
-    console.print(f"\n{RULES_NOTICE}")
+    label = rows_for(data.state, Annotation, trajectory.key)[0]
+    raw = {(record.step_id, record.part): f"{record.source_file}:{record.line}" for record in trajectory.raw()}
+    console.print(f"\nOne anomaly, back to its raw lines: {safe(trajectory.trajectory_id)}\n")
+    onsets = ", ".join(f"{name} {label[name]}" for name in ONSETS if label[name] is not None)
+    rows = [
+        (label["anomaly_type_l2"], f"{label['severity'] or 'no severity'}, {label['recoverability'] or '-'}; {onsets}"),
+        ("why", label["annotator_rationale"] or "-"),
+        *((place_of(cited, raw), f"»{cited['quote']}«") for cited in label["evidence_steps"]),
+    ]
+    for title, text in rows:
+        shown = flat(text)
+        console.print(f"  {title}: {shown[:CHARACTERS]}{'…' if len(shown) > CHARACTERS else ''}")
+
+
+def place_of(cited: dict[str, Any], raw: dict[tuple[int | None, str], str]) -> str:
+    """Where a piece of evidence stands: step, field, and file and line of the raw record."""
+    number, name = cited["step_id"], cited["field"]
+    if name == "user_turn":
+        return f"user turn {number}"
+    parts = ("result", "call", "reply") if name == "reflection_text" else ("call", "reply", "result")
+    line = next((raw[number, part] for part in parts if (number, part) in raw), None)
+    return f"step {number} {name}{f', {one_line(line)}' if line else ''}"
+
+
+def print_next(data: "OpenedData", trajectory: "TrajectoryView | None", console: Console) -> None:
+    """Three commands that go on from here."""
+    flag = f" --data {safe(quote(str(data.path)))}"
+    commands = {
+        f"openclawbench view{flag}": "read, follow labels, give verdicts",
+        f"openclawbench validate{flag}": "derive the release again and compare",
+    }
+    if trajectory is not None:
+        commands = {f"openclawbench show{flag} {safe(trajectory.trajectory_id)}": "all steps of it"} | commands
+    console.print("\nNext:")
+    width = max(map(len, commands))
+    for command, purpose in commands.items():
+        console.print(f"  {command:<{width}}  # {purpose}")
 
 
 def longest_anomaly(data: "OpenedData") -> "TrajectoryView | None":

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from openclawbench.base.terminal import errors, one_line, output
+from openclawbench.base.terminal import errors, notices, one_line, output, safe
 from openclawbench.cli.choices import STAGES
 from openclawbench.cli.commands.report.commands import write_report
 from openclawbench.cli.options import (
@@ -80,18 +80,16 @@ def run_to(verb: str, path: Path, json_out: bool, annotation_pass: int = 1, debu
 
     with ConsoleProgress(quiet=json_out) as progress:
         result = api.run(path, to=verb, annotation_pass=annotation_pass, progress=progress, debug=debug, **flags)
-    print_lines(errors(), result.setting_notes)
-    print_lines(errors(), result.needs_a_person)
-    print_lines(errors(), result.independence)
-    print_lines(errors(), result.warnings)
+    for lines in (result.setting_notes, result.needs_a_person, result.independence, result.warnings):
+        print_lines(notices(), lines)
     if json_out:
         print(json.dumps(result.as_dict, indent=1, ensure_ascii=False))
     else:
         print_result(result)
-    print_lines(errors(), result.left_in)
-    if not json_out:
-        print_lines(errors(), result.judges)
-        print_lines(errors(), [f"warning: {caution}" for caution in result.cautions], style="yellow")
+    print_lines(notices(), result.left_in)
+    if not json_out and (result.redone or result.report.released):
+        print_lines(notices(), result.judges)
+        print_lines(notices(), [f"warning: {caution}" for caution in result.cautions], style="yellow")
     if not result.ok:
         errors().print(
             one_line(exit_line(result.reasons, verb, result.release is not None, result.report.unjudged is None)),
@@ -101,25 +99,26 @@ def run_to(verb: str, path: Path, json_out: bool, annotation_pass: int = 1, debu
 
 
 def print_result(result: "RunResult") -> None:
-    """Tables for people."""
-    from openclawbench.cli.render.run import print_coverage, print_inputs, print_packets, print_release, print_share
+    """What the run made. Two lines at most where nothing has changed."""
+    from openclawbench.cli.render.run import print_release, print_share
+    from openclawbench.cli.render.stage_results import print_stage_result
     from openclawbench.inspect.reports import table_report
     from openclawbench.storage.data_folder import DataFolder
 
     console, verb, report = output(), result.to, result.report
-    if not result.redone and not report.released:
+    is_unchanged = not result.redone and not report.released
+    if is_unchanged:
         console.print(f"{verb}: nothing has changed, nothing was redone")
-    print_inputs(console, report.inputs)
     if report.share is not None:
         print_share(console, report, verb, result.data)
-    elif verb == "fuse":
-        assert report.tables is not None
-        console.print()
-        print_coverage(console, report)
+    elif result.release is not None:
+        if is_unchanged:
+            console.print(f"release: {safe(str(result.release))}", style="green")
+        else:
+            print_release(console, result)
+    elif not is_unchanged or verb != "release":
+        print_stage_result(console, verb, report)
+    if verb == "fuse" and report.tables is not None:
         tables = report.tables
         coverage = table_report("coverage", tables.run, tables.__getitem__, with_inputs=True)
         console.print(f"\n{write_report(DataFolder(result.data), coverage)}")
-    elif verb == "packet":
-        print_packets(console, report)
-    elif result.release is not None:
-        print_release(console, result)

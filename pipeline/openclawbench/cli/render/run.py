@@ -12,32 +12,18 @@ from openclawbench.errors import NEEDS_A_PERSON
 from openclawbench.records.oracle import Coverage
 from openclawbench.records.packet import PacketCut, PacketIndex
 from openclawbench.records.release import SummaryCount
-from openclawbench.records.tiers import TIERS
 from openclawbench.release.baseline_notice import notice_of
 from openclawbench.release.writer.summarize import BOUNDS
 from openclawbench.reports.counting import percent
 from openclawbench.tables.record import TRAJECTORY_KEY
 from openclawbench.workspace.run_summary import shards_of_share, summarize, waiting_stages
+from openclawbench.workspace.split_counts import DEFAULT_CUT
 from openclawbench.workspace.update import RunReport
 
 if TYPE_CHECKING:
     from openclawbench.api import RunResult
 
 SLICES = [f"{outcome}_{bucket}_risk" for outcome in ("pass", "fail") for bucket in ("low", "medium", "high")]
-SUBTYPE_TABLES = {"anomaly_type_l2": "accepted", "anomaly_type_l2_baseline": "baseline: the rules judge's"}
-GAP_TABLES = {
-    "Outcome-process gap (silver, uncorrected): anomalous among": {
-        "oracle-passing": "passing_measured",
-        "oracle-passing, accepted only": "passing_accepted",
-        "pass_high_risk": "pass_high_risk_measured",
-        "pass_high_risk, accepted only": "pass_high_risk_accepted",
-    },
-    "Baseline, not the gap: called anomalous by the rules judge among": {
-        "oracle-passing": "passing_baseline",
-        "pass_high_risk": "pass_high_risk_baseline",
-    },
-}
-OPEN_COLUMNS = ["in review", "undecided", "if all of these were normal to anomalous"]
 COVERAGE_COLUMNS = {  # column of Coverage -> its title on the terminal; the report has all columns
     "source_model": "source_model",
     "subset": "subset",
@@ -91,79 +77,96 @@ def print_packets(console: Console, report: RunReport) -> None:
 
 
 def print_release(console: Console, result: "RunResult") -> None:
-    """Outcomes, tiers, slices, subtypes, the outcome-process gap, the splits and the folder of a release."""
+    """What a release holds, a line a subject: sessions, outcomes, labels, the gap, the sides of the default cut."""
     report = result.report
     assert report.tables is not None
-    counts = report.tables[SummaryCount].collect()
-    summary = summarize(counts)
-    print_outcomes(console, report.tables[Coverage].collect())
-    console.print()
-    print_counts(console, counts)
-    console.print()
-    print_gap(console, summary["outcome_process_gap"])
-    console.print()
-    print_splits(result.splits, console)
-    console.print(f"\nrelease: {safe(str(result.release))}", style="green")
+    summary = summarize(report.tables[SummaryCount].collect())
+    lines = {
+        "sessions": sessions_line(report.inputs),
+        "outcomes": outcomes_line(report.tables[Coverage].collect()),
+        "labels": labels_line(summary),
+        "subtypes": listing(summary["anomaly_type_l2"]) or listing(summary["anomaly_type_l2_baseline"]),
+        "gap": gap_line(summary["outcome_process_gap"]),
+        "splits": splits_line(result.splits),
+    }
+    for name, line in lines.items():
+        if line:
+            console.print(f"{name:<9}{one_line(line)}")
+    console.print(f"{'release':<9}{safe(str(result.release))}", style="green")
     if notice := notice_of(summary["judge"]):
         console.print(notice)
 
 
-def print_outcomes(console: Console, coverage: pl.DataFrame) -> None:
-    """How the oracle matched the sessions, in one line."""
-    count = {name: int(coverage[name].sum()) for name in coverage.columns if coverage[name].dtype.is_integer()}
-    console.print(
-        f"oracle: {count['matched']} of {count['sessions']} trajectories matched, {count['scored']} scored, "
-        f"{count['contradictions']} contradicted, {count['unmatched_rows']} rows without a session "
-        f"({count['ambiguous_basenames']} of an ambiguous basename, {count['ambiguous_attempts']} of a task with "
-        f"several attempts); `openclawbench fuse` prints the table"
+def listing(counts: dict[str, int]) -> str:
+    """Names with their counts, most frequent first."""
+    ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    return ", ".join(f"{name} {count}" for name, count in ordered if count)
+
+
+def sessions_line(counts: list[dict[str, Any]]) -> str:
+    """What came in. `counts`: count_inputs()."""
+    total = {
+        name: sum(row[name] for row in counts) for name in ("sessions_in", "trajectories", "copies", "quarantined")
+    }
+    models = ", ".join(f"{row['source_model']} {row['trajectories']}" for row in counts)
+    return (
+        f"{total['sessions_in']} read: {total['trajectories']} trajectories ({models}), "
+        f"{total['copies']} copies, {total['quarantined']} quarantined"
     )
 
 
-def print_counts(console: Console, counts: pl.DataFrame) -> None:
-    """Tiers, slices and subtypes, by model. `counts`: SummaryCount."""
-    models = sorted(counts["source_model"].unique())
-
-    def print_group(title: str, header: str, group: str, names: list[str]) -> None:
-        rows = counts.filter(pl.col("group") == group).to_dicts()
-        by_model = {(row["source_model"], row["name"]): row["count"] for row in rows}
-        numbers = [[by_model.get((model, name), 0) for model in models] for name in names]
-        body = [[name, *row, sum(row)] for name, row in zip(names, numbers, strict=True)]
-        console.print(table(title, [header, *models, "all"], body))
-
-    print_group("Quality tiers", "tier", "quality_tier", list(TIERS))
-    console.print()
-    print_group("Risk slices", "slice", "slice_label", [*SLICES, "no_outcome"])
-    for group, origin in SUBTYPE_TABLES.items():
-        if subtypes := sorted(counts.filter(pl.col("group") == group)["name"].unique()):
-            console.print()
-            print_group(f"Subtypes ({origin})", "subtype", group, subtypes)
+def outcomes_line(coverage: pl.DataFrame) -> str:
+    """How the oracle matched the sessions. `coverage`: Coverage."""
+    count = {name: int(coverage[name].sum()) for name in coverage.columns if coverage[name].dtype.is_integer()}
+    line = (
+        f"{count['matched']} of {count['sessions']} trajectories have a row, {count['scored']} a score, "
+        f"{count['passed']} pass"
+    )
+    remarks = {
+        "in conflict": count["contradictions"],
+        "rows without a session": count["unmatched_rows"],
+        "of an ambiguous name": count["ambiguous_basenames"],
+        "of a task with several attempts": count["ambiguous_attempts"],
+    }
+    return "; ".join([line, *(f"{number} {name}" for name, number in remarks.items() if number)])
 
 
-def print_gap(console: Console, gap: dict[str, Any]) -> None:
-    """The outcome-process gap with its counts; beside each share what is in review or undecided, and the bounds."""
-    for title, lines in GAP_TABLES.items():
-        rows = [
-            [name, gap[f"{base}_anomalous"], gap[base], percent(gap[f"{base}_anomalous_rate"]), *open_cells(gap, base)]
-            for name, base in lines.items()
-        ]
-        if any(row[2] for row in rows):
-            console.print(table(title, ["trajectories", "anomalous", "of", "share", *OPEN_COLUMNS], rows))
+def labels_line(summary: dict[str, Any]) -> str:
+    """Who labelled, the quality tiers, and how many are anomalous."""
+    totals = summary["totals"]
+    judges = ", ".join(name for name in summary["judge_model"] if name != "not_asked")
+    accepted = f"{totals['anomalous_accepted']} of {totals['accepted']} accepted ones are anomalous"
+    baseline = f"{totals['anomalous_baseline']} of {totals['baseline']} of the baseline are called anomalous"
+    return (
+        f"by {judges or 'nobody'}: {listing(summary['quality_tier'])}; {baseline if totals['baseline'] else accepted}"
+    )
+
+
+def gap_line(gap: dict[str, Any]) -> str:
+    """The outcome-process gap with its counts, what is in review or undecided beside it, and the bounds."""
     if not gap["passing_measured"]:
-        console.print("Outcome-process gap: not measured: no judge but the rules judge decided an oracle-passing one.")
+        return "not measured: no judge but the rules judge decided an oracle-passing trajectory"
+    line = (
+        f"{percent(gap['passing_measured_anomalous_rate'])} (silver, uncorrected): "
+        f"{gap['passing_measured_anomalous']} of {gap['passing_measured']} oracle-passing trajectories are anomalous"
+    )
+    in_review, undecided = gap["passing_in_review"], gap["passing_undecided"]
+    if in_review or undecided:
+        bounds = " to ".join(dict.fromkeys(percent(gap[f"passing_{name}"]) for name in BOUNDS))
+        line += f"; {in_review} in review, {undecided} undecided: {bounds} if these were all normal, or all anomalous"
+    return line
 
 
-def open_cells(gap: dict[str, Any], base: str) -> list[str]:
-    """OPEN_COLUMNS of the trajectories that a base counts."""
-    passing = "pass_high_risk" if base.startswith("pass_high_risk") else "passing"
-    bounds = dict.fromkeys(percent(gap[f"{passing}_{name}"]) for name in BOUNDS)
-    return [str(gap[f"{passing}_in_review"]), str(gap[f"{passing}_undecided"]), " to ".join(bounds)]
-
-
-def print_splits(rows: list[dict[str, Any]], console: Console) -> None:
-    """The table of split_counts.count_splits()."""
-    names = ["cut", "side", "records", "decided", "anomalous"]
-    title = "Splits (decided: needs no review; anomalous: of these)"
-    console.print(table(title, names, ([row[name] for name in names] for row in rows)))
+def splits_line(rows: list[dict[str, Any]]) -> str:
+    """The sides of the default cut. `rows`: split_counts.count_splits()."""
+    default = [row for row in rows if row["cut"] == DEFAULT_CUT]
+    sides = [
+        f"{row['side']} {row['records']} ({row['anomalous']} anomalous)"
+        for row in default
+        if not row["side"].startswith("left out: ")
+    ]
+    left_out = sum(row["records"] for row in default if row["side"].startswith("left out: "))
+    return f"{', '.join(sides)}; {left_out} in neither" if default else ""
 
 
 def print_share(console: Console, report: RunReport, verb: str, data: Path) -> None:

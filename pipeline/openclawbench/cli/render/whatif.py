@@ -7,7 +7,6 @@ from rich.console import Console
 from rich.text import Text
 
 from openclawbench.base.terminal import flat, one_line, safe, table
-from openclawbench.cli.render.run import print_splits
 
 KINDS_SHOWN = 8  # of one value, on a terminal; --json has all
 
@@ -35,6 +34,13 @@ def print_what_if(result: dict[str, Any], console: Console) -> None:
     for change in result["changes"]:
         console.print()
         print_value(change, console)
+
+
+def print_splits(rows: list[dict[str, Any]], console: Console) -> None:
+    """The table of split_counts.count_splits()."""
+    names = ["cut", "side", "records", "decided", "anomalous"]
+    title = "Splits (decided: needs no review; anomalous: of these)"
+    console.print(table(title, names, ([row[name] for name in names] for row in rows)))
 
 
 def print_value(change: dict[str, Any], console: Console) -> None:
