@@ -310,7 +310,7 @@ def test_quiet_prints_errors_alone_and_verbose_a_line_for_each_stage(small: Ran,
 
 
 @pytest.mark.parametrize(
-    ("verb", "said"),
+    ("verb", "title"),
     [
         ("normalize", "sessions_in = "),
         ("enrich", "Event types"),
@@ -321,9 +321,9 @@ def test_quiet_prints_errors_alone_and_verbose_a_line_for_each_stage(small: Ran,
         ("merge", "Quality tiers"),
     ],
 )
-def test_a_stage_prints_what_it_made(verb: str, said: str, small: Ran) -> None:
+def test_a_stage_prints_what_it_made(verb: str, title: str, small: Ran) -> None:
     ended = call(verb, "--data", small.data)
-    assert ended.status == 0 and said in ended.text
+    assert ended.status == 0 and title in ended.text
 
 
 def test_json_is_all_that_a_run_prints(small: Ran) -> None:

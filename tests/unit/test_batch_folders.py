@@ -57,8 +57,8 @@ def test_answers_come_back_in_the_form_of_a_batch(
     rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [row["custom_id"] for row in rows] == [each["custom_id"] for each in REQUESTS]
     for row in rows:
-        said = row["response"]["body"]["choices"][0]["message"]["content"]
-        assert json.loads(said) == {"said": row["custom_id"]}
+        content = row["response"]["body"]["choices"][0]["message"]["content"]
+        assert json.loads(content) == {"said": row["custom_id"]}
 
 
 @pytest.mark.parametrize(
@@ -76,6 +76,6 @@ def test_an_answer_too_many_is_named(
     id_ = REQUESTS[0]["custom_id"]
     answers = [{"custom_id": id_, "content": "x"}, more(id_)]
     (folder / "ANSWERS.jsonl").write_text("\n".join(map(json.dumps, answers)), encoding="utf-8")
-    [said] = join(batch, tmp_path / "out")
-    assert said.startswith(f"{folder / 'ANSWERS.jsonl'}: line 2: ")
-    assert said.endswith(fault)
+    [fault_line] = join(batch, tmp_path / "out")
+    assert fault_line.startswith(f"{folder / 'ANSWERS.jsonl'}: line 2: ")
+    assert fault_line.endswith(fault)
