@@ -315,6 +315,20 @@ def test_an_answer_that_came_later_and_says_something_else_is_named(raw: Path, r
     assert "all.output.jsonl: 1 answer belongs to no question of this run" in ended.err
 
 
+def test_a_later_run_that_names_the_folder_alone_goes_on(raw: Path, tmp_path: Path) -> None:
+    """The judge stands in openclawbench.toml by then; a plain run reads stored answers and takes none in."""
+    data, folder = fresh(tmp_path), tmp_path / "files"
+    nobody = call("run", "--data", data, "--raw", raw, "--batch-files", folder)
+    assert nobody.status == 2 and "no language model is named" in nobody.err
+    assert run(data, raw, folder).status == 3
+    answer(folder)
+    plain = call("run", "--data", data)
+    assert plain.status == 1 and "not judged yet" in plain.err
+    assert ledger(data, "select key from answers") == []
+    ended = call("run", "--data", data, "--batch-files", folder)
+    assert ended.status == 3 and "stage b1: " in ended.err, ended.err
+
+
 def test_a_budget_bounds_what_is_written(raw: Path, tmp_path: Path) -> None:
     data, folder = fresh(tmp_path), tmp_path / "files"
     ended = run(data, raw, folder, "--budget-tokens", "80000")

@@ -109,6 +109,9 @@ def update(
     openclawbench.toml if there is none.
     """
     may_ask = asks(settings, verb, annotation_pass)
+    own_judge = settings.judge if annotation_pass == 1 else settings.second_judge
+    if settings.origin["batch_files"] == "flag" and own_judge == JUDGES[0]:
+        raise UsageError("--batch-files: no language model is named. Name it with --judge openai --model NAME.")
     if may_ask and (settings.judge if annotation_pass == 1 else settings.second_judge) != JUDGES[0]:
         settings.refuse_untrusted(ASKING, data.root)
     if verb == "release" and settings.shard is None:
@@ -244,9 +247,9 @@ def second_judge(
 
 
 def asks(settings: Settings, verb: str, annotation_pass: int) -> bool:
-    """True if this run may ask a judge outside: the commands that judge, and a run whose judge is named by option. Any
-    other run reads the stored answers, so that no costs arise by accident."""
-    named = ("judge", "model") if annotation_pass == 1 else ("second_judge", "second_model")
+    """True if this run may ask a judge outside: the commands that judge, and a run whose judge, or batch files, are
+    named by option. Any other run reads the stored answers, so that no costs arise by accident."""
+    named = ("judge", "model", "batch_files") if annotation_pass == 1 else ("second_judge", "second_model")
     return verb in JUDGING_VERBS or any(settings.origin[name] == "flag" for name in named)
 
 
