@@ -16,6 +16,8 @@ from typing import Any
 
 import polars as pl
 
+from openclawbench.workspace.configuration.setting_table import TEST_JUDGE
+
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "data" / "example"
 TWO_AT_A_TIME = 2  # child processes
@@ -68,7 +70,8 @@ class Ran:
 def environment(more: Mapping[str, str] | None = None) -> dict[str, str]:
     """The surroundings of a child: this checkout's code, and no setting of whoever runs the tests."""
     plain = {name: value for name, value in os.environ.items() if not name.startswith("OPENCLAWBENCH_")}
-    return plain | {"PYTHONPATH": str(ROOT), "PYTHONUTF8": "1"} | dict(more or {})
+    kept = {TEST_JUDGE: os.environ[TEST_JUDGE]} if TEST_JUDGE in os.environ else {}
+    return plain | kept | {"PYTHONPATH": str(ROOT), "PYTHONUTF8": "1"} | dict(more or {})
 
 
 class Ready:

@@ -54,7 +54,7 @@ def annotated(
     decisions = {
         stage: KEPT | {"answer": name | answer, "prompt_version": f"{stage}/v2"} for stage, answer in answers.items()
     }
-    return annotate(packet_evidence, dict(decisions), "p" * 64, RULES)
+    return annotate(packet_evidence, dict(decisions), {"packet_sha256": "p" * 64, "to_judge": True}, RULES)
 
 
 WRITE = "exec python3 fill.py --into totals.csv"

@@ -78,7 +78,7 @@ def record_of(b1: dict[str, Any], b2: dict[str, Any] | None, c: dict[str, Any] |
         "b2": b2 and decided(StageB2.model_validate(b2)),
         "c": unread if c == UNREAD else c and decided(StageC.model_validate(c)),
     }
-    label = Annotation.model_validate(annotate(EVIDENCE, decisions, "0", RULES))
+    label = Annotation.model_validate(annotate(EVIDENCE, decisions, {"packet_sha256": "0", "to_judge": True}, RULES))
     fields = {name: getattr(label, name) for name in set(Annotation.model_fields) & set(Master.model_fields)}
     stages = Stages(a=label.stage_a, b1=label.stage_b1, b2=label.stage_b2, c=label.stage_c)
     status = status_of(label.quality_tier)

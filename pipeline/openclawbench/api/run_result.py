@@ -12,6 +12,8 @@ from openclawbench.records.release import SummaryCount
 from openclawbench.storage.data_folder import DataFolder
 from openclawbench.workspace import run_summary
 from openclawbench.workspace.certificates import certificate_lines
+from openclawbench.workspace.configuration.setting_table import NO_JUDGE
+from openclawbench.workspace.dry_run import JudgingCost, judging_cost
 from openclawbench.workspace.progress import Progress
 from openclawbench.workspace.release_settings import describe_finds
 from openclawbench.workspace.second_pass import independence_warnings
@@ -25,9 +27,9 @@ class RunSettings(TypedDict, total=False):
     """The settings of a run. A setting that is not given comes from the environment, openclawbench.toml in the data
     folder, the user's config.toml, or its default, in this order. docs/reference/settings.md describes each."""
 
-    judge: Literal["rules", "openai"] | None
+    judge: Literal["none", "openai"] | None
     model: str | None
-    second_judge: Literal["rules", "openai", "none"] | None
+    second_judge: Literal["openai", "none"] | None
     second_model: str | None
     unmatched: Literal["exclude", "review"] | None
     blind: bool | None
@@ -90,6 +92,7 @@ class RunResult:
     left_in: list[str] = field(default_factory=list)  # a sentence for keys or personal data that the release holds
     judges: list[str] = field(default_factory=list)  # of each judge of the release: its certificate, if any
     setting_notes: list[str] = field(default_factory=list)  # settings that were written, or are for this run alone
+    judging: JudgingCost | None = None  # of a release that nobody judged: what judging it would cost
     report: RunReport = field(repr=False, compare=False, kw_only=True)  # of each stage; may change without notice
 
     def __getstate__(self) -> dict[str, Any]:
@@ -121,6 +124,8 @@ class RunResult:
             data["release"] = str(self.release)
             data["left_in"] = self.left_in
             data["summary"] = run_summary.summarize(report.tables[SummaryCount].collect())
+            if self.judging is not None:
+                data["judging"] = vars(self.judging)
             data |= {"splits": self.splits, "cautions": self.cautions, "judges": self.judges}
         return data | {"exit": {"status": NEEDS_A_PERSON if self.reasons else 0, "why": self.reasons}}
 
@@ -176,5 +181,6 @@ def run(
         left_in=describe_finds(folder) if released else [],
         judges=certificate_lines(folder, released.run) if released else [],
         setting_notes=report.setting_notes,
+        judging=judging_cost(released.run, in_force) if released and in_force.judge == NO_JUDGE else None,
         report=report,
     )

@@ -58,9 +58,12 @@ def question(row: dict[str, Any], material: str, prompt: StagePrompt) -> Questio
 
 
 def ask_all(
-    requests: pl.LazyFrame, packets: pl.LazyFrame, evidence: pl.LazyFrame, judge: Judge, prompt: StagePrompt
+    requests: pl.LazyFrame, packets: pl.LazyFrame, evidence: pl.LazyFrame, judge: Judge | None, prompt: StagePrompt
 ) -> list[dict[str, Any]]:
-    """One JudgeAnswer row per request, in their order. The judge reads the packet or the evidence, as it says."""
+    """One JudgeAnswer row per request, in their order; none without a judge. The judge reads the packet or the
+    evidence, as it says."""
+    if judge is None:
+        return []
     source = ShardQuestions(requests, {"packets": packets, "evidence": evidence}[MATERIAL[judge.reads]], prompt)
     rows = source.rows()
     return (

@@ -299,7 +299,7 @@ class Annotation(Keyed):
     severity: str | None
     recoverability: str | None
     annotator_rationale: str | None
-    quality_tier: str
+    quality_tier: str | None
     review_cause: str | None
     issues: list[Issue]
     repairs: list[Repair]

@@ -96,7 +96,7 @@ class Master(Keyed):
     severity: str | None
     recoverability: str | None
     annotator_rationale: str | None
-    quality_tier: str
+    quality_tier: str | None
     label_status: str
     review_cause: str | None
     repairs: list[Repair]
@@ -326,7 +326,7 @@ class LabelBasis(Keyed):
     is_anomalous: bool | None
     anomaly_type_l2: str | None
     absorbed_from: str | None
-    quality_tier: str
+    quality_tier: str | None
     review_cause: str | None
     repair_rules: list[str]
     asked_a: bool

@@ -1,7 +1,8 @@
 """Quality tiers (paper T30, and one of our own): how a tier is decided, and which status follows from it.
 
 A label of a judge that only matches rules is a baseline, whatever checks it passes. Its best tier is
-`baseline_accepted`, and nothing that is loaded, counted or measured as accepted contains it.
+`baseline_accepted`, and nothing that is loaded, counted or measured as accepted contains it. A record that no judge was
+asked about has no tier, and the status `unjudged`.
 """
 
 from collections.abc import Iterable
@@ -14,8 +15,14 @@ from openclawbench.records.vocabulary import LabelStatus, QualityTier
 TIERS: tuple[str, ...] = get_args(QualityTier)
 STATUSES: tuple[str, ...] = get_args(LabelStatus)
 HIGH, REPAIRED, BASELINE_TIER, REVIEW = TIERS
-ACCEPTED, NEEDS_REVIEW, BASELINE = STATUSES
-STATUS_OF: dict[str, str] = {HIGH: ACCEPTED, REPAIRED: ACCEPTED, BASELINE_TIER: BASELINE, REVIEW: NEEDS_REVIEW}
+ACCEPTED, NEEDS_REVIEW, BASELINE, UNJUDGED = STATUSES
+STATUS_OF: dict[str | None, str] = {
+    HIGH: ACCEPTED,
+    REPAIRED: ACCEPTED,
+    BASELINE_TIER: BASELINE,
+    REVIEW: NEEDS_REVIEW,
+    None: UNJUDGED,
+}
 BASELINE_JUDGES = frozenset({"rules"})  # `provenance.judge` of judges that only match rules
 
 # The same as expressions over `quality_tier` and `judge`.
@@ -39,14 +46,16 @@ def tier_of(cause: str | None, repaired: bool, judges: Iterable[str | None]) -> 
     return REPAIRED if repaired else HIGH
 
 
-def status_of(tier: str) -> str:
-    """The `label_status` of a record of this tier."""
+def status_of(tier: str | None) -> str:
+    """The `label_status` of a record of this tier; None: nobody judged it."""
     return STATUS_OF[tier]
 
 
 def status() -> pl.Expr:
     """The `label_status` of each row, from its `quality_tier`."""
-    return pl.col("quality_tier").replace_strict(STATUS_OF, return_dtype=pl.String).alias("label_status")
+    tier = pl.col("quality_tier")
+    judged = tier.replace_strict({name: STATUS_OF[name] for name in TIERS}, return_dtype=pl.String)
+    return pl.when(tier.is_null()).then(pl.lit(UNJUDGED)).otherwise(judged).alias("label_status")
 
 
 def main_status(statuses: Iterable[str]) -> str:

@@ -118,5 +118,5 @@ ReviewCause = Literal[
     "partial_trial_record",
     "language_not_covered",
 ]  # paper T22, and our own
-LabelStatus = Literal["accepted", "needs_review", "baseline"]
+LabelStatus = Literal["accepted", "needs_review", "baseline", "unjudged"]
 LanguageCoverage = Literal["covered", "uncovered", "unsure", "no_words"]  # of a text: has its language word lists?

@@ -19,7 +19,7 @@ from openclawbench.records.json_schema import STAGE_RECORDS, json_schema
 from openclawbench.rules.judge.asking import AskingRules
 from openclawbench.rules.judge.prices import Price, PriceRules
 from openclawbench.rules.judge.request import RequestRules
-from openclawbench.workspace.configuration.setting_table import JUDGES
+from openclawbench.workspace.configuration.setting_table import EMBEDDED, JUDGES, NO_JUDGE
 from openclawbench.workspace.progress import Progress
 
 if TYPE_CHECKING:
@@ -38,14 +38,17 @@ def make_judge(
     former: Path | None = None,
     runs: int = 1,
     repeats: bool = False,
-) -> Judge:
-    """The judge of this name. Raises UsageError for an unknown one, or a language model without a model name.
+) -> Judge | None:
+    """The judge of this name; None for `none`. Raises UsageError for an unknown one, or a language model without a
+    model name.
 
     `ledger` is the folder of its answers. With `report`, which receives the progress, the judge may be asked; without,
     it only looks answers up. `former`: folder of the main ledger, if `ledger` belongs to a share; `runs`: number of
     runs that share the endpoint's limits. `repeats`: the second pass asks the model of the first one.
     """
-    if name == "rules":
+    if name == NO_JUDGE:
+        return None
+    if name == EMBEDDED:
         return RulesJudge()
     if name not in JUDGES:
         raise UsageError(f"judge {name}: there is no such judge. Use one of: {', '.join(JUDGES)}.")

@@ -12,7 +12,7 @@ from openclawbench.release.provenance import NAME, RULES
 from openclawbench.rules.loading.own_folder import own_files
 from openclawbench.rules.loading.rule_file import rule_path
 from openclawbench.storage.data_folder import DataFolder, read_json
-from openclawbench.workspace.configuration.setting_table import JUDGES
+from openclawbench.workspace.configuration.setting_table import LANGUAGE_MODEL
 from openclawbench.workspace.release_settings import rule_overrides
 from openclawbench.workspace.settings import Settings
 
@@ -23,7 +23,7 @@ ACCEPTS = "--noncommercial accept"
 
 def refuse_more_open(data: DataFolder, settings: Settings) -> None:
     """Raise UsageError if the release of these settings lets more keys, personal data or sessions out than the one in
-    the folder, or replaces labels of a language model by those of the embedded judge, and the option that does so is
+    the folder, or lacks the labels of a language model that it has, and the option that does so is
     not given."""
     reasons = list(more_open(data.release, settings))
     if reasons:
@@ -48,8 +48,8 @@ def more_open(former: Path, settings: Settings) -> Iterator[str]:
     if settings.accepts_noncommercial and not accepted and not is_option(settings, "noncommercial"):
         yield f"sessions whose licence allows no commercial use ({ACCEPTS})"
     models = [row["judge_model"] for row in made_from["judges"] if row["annotation_pass"] == 1 and is_asked(row)]
-    if settings.judge == JUDGES[0] and models and not is_option(settings, "judge"):
-        yield f"labels of {', '.join(models)} replaced by those of the embedded judge (--judge {JUDGES[0]})"
+    if settings.judge != LANGUAGE_MODEL and models and not is_option(settings, "judge"):
+        yield f"labels of {', '.join(models)} would be gone (--judge {settings.judge})"
 
 
 def more_privacy(former: Any, settings: Settings) -> Iterator[str]:
@@ -88,7 +88,7 @@ def allowances(privacy: dict[str, Any]) -> set[str]:
 
 def is_asked(judge: dict[str, Any]) -> bool:
     """True for a language model, as datapackage.json names it."""
-    return bool(judge["judge"] != JUDGES[0])
+    return bool(judge["judge"] == LANGUAGE_MODEL)
 
 
 def is_option(settings: Settings, name: str) -> bool:

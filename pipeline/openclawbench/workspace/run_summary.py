@@ -7,7 +7,8 @@ import polars as pl
 from openclawbench.base.terminal import pluralize
 from openclawbench.construct.normalize.messages import ARCHIVE
 from openclawbench.flow import all_stages
-from openclawbench.records.release import LabelAssignment, LabelPlace
+from openclawbench.records.release import LabelAssignment, LabelPlace, SummaryCount
+from openclawbench.release.unjudged import is_unjudged
 from openclawbench.release.writer.summarize import summary
 from openclawbench.rules.release.release import ReleaseRules
 from openclawbench.workspace.file_outcomes import UNUSED
@@ -78,13 +79,20 @@ def summarize(counts: pl.DataFrame) -> dict[str, Any]:
 
 
 def splits(report: RunReport) -> list[dict[str, Any]]:
-    """Records and anomalies on each side of each cut (split_counts.count_splits)."""
-    return count_splits(report.tables[LabelAssignment]) if report.tables is not None else []
+    """Records and anomalies on each side of each cut (split_counts.count_splits); empty where nobody judged."""
+    if report.tables is None or has_no_cuts(report):
+        return []
+    return count_splits(report.tables[LabelAssignment])
+
+
+def has_no_cuts(report: RunReport) -> bool:
+    """True if nobody judged the records of a release."""
+    return report.tables is not None and is_unjudged(summarize(report.tables[SummaryCount].collect()))
 
 
 def cautions(report: RunReport) -> list[str]:
-    """A sentence for each side of a cut that has too few records or anomalies."""
-    if report.tables is None:
+    """A sentence for each side of a cut that has too few records or anomalies; none of a release without cuts."""
+    if report.tables is None or has_no_cuts(report):
         return []
     return split_cautions(
         report.tables[LabelAssignment],

@@ -6,7 +6,7 @@ from openclawbench.fulltax.second_pass import SECOND_PASS
 from openclawbench.runtime.run import Run
 from openclawbench.runtime.stage import Stage
 from openclawbench.storage.data_folder import DataFolder
-from openclawbench.workspace.configuration.setting_table import JUDGES, NO_JUDGE
+from openclawbench.workspace.configuration.setting_table import EMBEDDED, LANGUAGE_MODEL, NO_JUDGE
 from openclawbench.workspace.configuration.settings_file import JUDGE, remove_lines
 from openclawbench.workspace.settings import Settings, settings
 
@@ -17,12 +17,12 @@ def judge_settings(annotation_pass: int, judge: str | None, model: str | None) -
     """The settings that --judge and --model mean in a pass. A model without a judge is a language model."""
     if annotation_pass == 1:
         return {"judge": judge, "model": model}
-    return {"second_judge": judge or (JUDGES[1] if model else None), "second_model": model}
+    return {"second_judge": judge or (LANGUAGE_MODEL if model else None), "second_model": model}
 
 
 def is_same_judge(settings: Settings) -> bool:
     """True if both passes ask the same judge: the embedded one, or a language model of the same name."""
-    same_model = settings.judge == JUDGES[0] or settings.model == settings.second_model
+    same_model = settings.judge == EMBEDDED or settings.model == settings.second_model
     return settings.judge == settings.second_judge and same_model
 
 
@@ -30,11 +30,11 @@ def independence_warnings(settings: Settings) -> list[str]:
     """A sentence if the passes are not independent."""
     if settings.second_judge is None or not is_same_judge(settings):
         return []
-    if settings.judge == JUDGES[0]:
+    if settings.judge == EMBEDDED:
         meaning = "The second repeats the first, and their agreement means nothing. Name another judge"
     else:
         meaning = "It is asked twice, and their agreement says how steady it is, not how right. Name another model"
-    by = settings.judge if settings.judge == JUDGES[0] else settings.model
+    by = settings.judge if settings.judge == EMBEDDED else settings.model
     return [f"same_judge_twice: both passes are judged by {by}. {meaning} with annotate --pass 2."]
 
 

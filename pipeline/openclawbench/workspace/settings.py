@@ -14,7 +14,7 @@ from openclawbench.storage.data_folder import DataFolder
 from openclawbench.storage.object_store import ObjectStore, is_url
 from openclawbench.workspace.configuration.folder import put_in_force, refuse_missing_folder
 from openclawbench.workspace.configuration.setting_layers import Layers, read_layers
-from openclawbench.workspace.configuration.setting_table import JUDGES, NO_JUDGE, SETTINGS
+from openclawbench.workspace.configuration.setting_table import LANGUAGE_MODEL, NO_JUDGE, SETTINGS
 from openclawbench.workspace.configuration.trust import SETTINGS_FILE
 
 SCHEME = re.compile(r"\w+:/")
@@ -103,7 +103,7 @@ def usable_settings(data: DataFolder, **flags: Any) -> tuple[Settings, list[str]
 
 def in_force(data: DataFolder, layers: Layers) -> Settings:
     """The settings of these layers; the folder's rules and prompts are those of this process from now on."""
-    values, default_oracle = layers.values, data.root / "oracle"
+    values, default_oracle = with_named_judge(layers), data.root / "oracle"
     own: dict[str, Any] = {name: values[name] for name in SETTINGS if name in Settings.__dataclass_fields__}
     endpoint_url, raw, parts = values["endpoint_url"], values["raw"] or str(data.root / "raw"), values["parts"]
     oracle = values["oracle"] or (str(default_oracle) if default_oracle.is_dir() else None)
@@ -130,6 +130,14 @@ def in_force(data: DataFolder, layers: Layers) -> Settings:
     )
 
 
+def with_named_judge(layers: Layers) -> dict[str, Any]:
+    """The values; a model without a judge is a language model, named where the model is."""
+    if layers.origin["judge"] != "default" or layers.values["model"] is None:
+        return layers.values
+    layers.origin["judge"] = layers.origin["model"]
+    return layers.values | {"judge": LANGUAGE_MODEL}
+
+
 def as_path(place: str | None) -> Path | None:
     """A place as a path."""
     return None if place is None else Path(place)
@@ -138,7 +146,7 @@ def as_path(place: str | None) -> Path | None:
 def for_folder_within(chosen: Settings, root: Path, raw: Path, oracle: Path) -> Settings:
     """The same judge, prompts and limits over other inputs, in a folder of the program's own within `root`. Raises
     UsageError if the data folder says how to ask, and is not trusted."""
-    chosen.refuse_untrusted(ASKING if chosen.judge != JUDGES[0] else (), root)
+    chosen.refuse_untrusted(ASKING if chosen.judge == LANGUAGE_MODEL else (), root)
     return replace(chosen, raw=raw, oracle=oracle, parts=None, shard=None, second_judge=None, second_model=None)
 
 

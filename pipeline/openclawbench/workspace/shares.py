@@ -15,7 +15,7 @@ from openclawbench.judge.settings import AskingSettings
 from openclawbench.rules.judge.asking import AskingRules
 from openclawbench.storage.data_folder import DataFolder
 from openclawbench.storage.lease import Lease, LeaseFolder
-from openclawbench.workspace.configuration.setting_table import JUDGES
+from openclawbench.workspace.configuration.setting_table import EMBEDDED, NO_JUDGE
 from openclawbench.workspace.settings import Settings
 
 
@@ -39,7 +39,7 @@ def asking_resources(data: DataFolder, settings: Settings, value: str | None) ->
         yield AskingResources(data.ledger, None, settings.asking)
         return
     share, own = settings.shard, share_ledger(data.ledger, settings.shard)
-    if value in (None, JUDGES[0]):
+    if value in (None, NO_JUDGE, EMBEDDED):
         yield AskingResources(data.ledger, None, settings.asking)
         return
     refuse_other_shares(data.ledger, share)

@@ -31,7 +31,7 @@ from openclawbench.storage.data_folder import DataFolder, part_name, write_json
 from openclawbench.storage.object_store import ObjectStore
 from openclawbench.tables.record import Record
 from openclawbench.workspace.certificates import quoted_certificates
-from openclawbench.workspace.configuration.setting_table import JUDGES
+from openclawbench.workspace.configuration.setting_table import LANGUAGE_MODEL, NO_JUDGE
 from openclawbench.workspace.configuration.settings_file import note_settings
 from openclawbench.workspace.file_outcomes import count_inputs, noted_files
 from openclawbench.workspace.inputs import load_code_digests, take_in_inputs
@@ -110,9 +110,11 @@ def update(
     """
     may_ask = asks(settings, verb, annotation_pass)
     own_judge = settings.judge if annotation_pass == 1 else settings.second_judge
-    if settings.origin["batch_files"] == "flag" and own_judge == JUDGES[0]:
+    if settings.origin["batch_files"] == "flag" and own_judge != LANGUAGE_MODEL:
         raise UsageError("--batch-files: no language model is named. Name it with --judge openai --model NAME.")
-    if may_ask and (settings.judge if annotation_pass == 1 else settings.second_judge) != JUDGES[0]:
+    if verb in JUDGING_VERBS or (verb in STAGED_JUDGE and settings.second_judge is not None):
+        refuse_no_judge(settings, annotation_pass)
+    if may_ask and own_judge == LANGUAGE_MODEL:
         settings.refuse_untrusted(ASKING, data.root)
     if verb == "release" and settings.shard is None:
         refuse_more_open(data, settings)
@@ -192,8 +194,11 @@ def release_checks() -> Checks:
 
 
 def count_tiers(annotations: pl.LazyFrame) -> dict[str, int]:
-    """Quality tier -> trajectories, in the order of names. `annotations`: Annotation, of either pass."""
-    return dict(annotations.group_by("quality_tier").len().sort("quality_tier").collect().iter_rows())
+    """Quality tier -> trajectories, in the order of names; without those that have none. `annotations`: Annotation, of
+    either pass."""
+    return dict(
+        annotations.drop_nulls("quality_tier").group_by("quality_tier").len().sort("quality_tier").collect().iter_rows()
+    )
 
 
 @contextlib.contextmanager
@@ -224,9 +229,23 @@ def release_engine(settings: Settings, raw_bytes: int, remote: bool, kept: KeptW
 
 def first_judge(
     own: AskingResources, settings: Settings, report: Callable[[JudgeProgress], None] | None = None
-) -> Judge:
-    """The judge of the first pass. Without `report` it only looks answers up."""
+) -> Judge | None:
+    """The judge of the first pass; None if there is none. Without `report` it only looks answers up."""
     return make_judge(settings.judge, settings.model, own.ledger, own.settings, report, own.former, own.runs)
+
+
+def refuse_no_judge(settings: Settings, annotation_pass: int) -> None:
+    """Raise UsageError if no judge is named, and one is needed."""
+    if settings.judge != NO_JUDGE:
+        return
+    if annotation_pass == 2 or settings.second_judge is not None:
+        raise UsageError(
+            "a second pass needs a first, and no judge is named of it. Name one: --judge openai --model NAME."
+        )
+    raise UsageError(
+        "which judge? Name a language model with --judge openai --model NAME (and --base-url for an endpoint of your "
+        "own). Without a judge, `openclawbench run` releases what is known, without labels."
+    )
 
 
 def second_judge(

@@ -12,7 +12,9 @@ from openclawbench.errors import NEEDS_A_PERSON
 from openclawbench.records.oracle import Coverage
 from openclawbench.records.packet import PacketCut, PacketIndex
 from openclawbench.records.release import SummaryCount
+from openclawbench.records.tiers import UNJUDGED
 from openclawbench.release.baseline_notice import notice_of
+from openclawbench.release.unjudged import NOT_ASKED, is_unjudged
 from openclawbench.release.writer.summarize import BOUNDS
 from openclawbench.reports.counting import percent
 from openclawbench.tables.record import TRAJECTORY_KEY
@@ -84,17 +86,34 @@ def print_release(console: Console, result: "RunResult") -> None:
     lines = {
         "sessions": sessions_line(report.inputs),
         "outcomes": outcomes_line(report.tables[Coverage].collect()),
-        "labels": labels_line(summary),
-        "subtypes": listing(summary["anomaly_type_l2"]) or listing(summary["anomaly_type_l2_baseline"]),
-        "gap": gap_line(summary["outcome_process_gap"]),
-        "splits": splits_line(result.splits),
+        **(unjudged_lines(summary) if is_unjudged(summary) else label_lines(summary, result.splits)),
     }
     for name, line in lines.items():
         if line:
             console.print(f"{name:<9}{one_line(line)}")
     console.print(f"{'release':<9}{safe(str(result.release))}", style="green")
+    if result.judging is not None:
+        print_lines(console, result.judging.lines(result.data))
     if notice := notice_of(summary["judge"]):
         console.print(notice)
+
+
+def label_lines(summary: dict[str, Any], splits: list[dict[str, Any]]) -> dict[str, str]:
+    """What a judge made of the records, a line a subject."""
+    return {
+        "labels": labels_line(summary),
+        "subtypes": listing(summary["anomaly_type_l2"]) or listing(summary["anomaly_type_l2_baseline"]),
+        "gap": gap_line(summary["outcome_process_gap"]),
+        "splits": splits_line(splits),
+    }
+
+
+def unjudged_lines(summary: dict[str, Any]) -> dict[str, str]:
+    """What is known of records that nobody judged: their slices, and what is in review all the same."""
+    line = f"none: {summary['label_status'][UNJUDGED]} unjudged, so there is no gap and no split"
+    if causes := listing(summary["review_cause"]):
+        line += f"; in review for a reason that no judge removes: {causes}"
+    return {"slices": listing(summary["slice_label"]), "labels": line}
 
 
 def listing(counts: dict[str, int]) -> str:
@@ -134,7 +153,7 @@ def outcomes_line(coverage: pl.DataFrame) -> str:
 def labels_line(summary: dict[str, Any]) -> str:
     """Who labelled, the quality tiers, and how many are anomalous."""
     totals = summary["totals"]
-    judges = ", ".join(name for name in summary["judge_model"] if name != "not_asked")
+    judges = ", ".join(name for name in summary["judge_model"] if name != NOT_ASKED)
     accepted = f"{totals['anomalous_accepted']} of {totals['accepted']} accepted ones are anomalous"
     baseline = f"{totals['anomalous_baseline']} of {totals['baseline']} of the baseline are called anomalous"
     return (

@@ -3,6 +3,7 @@
 It reads evidence and the decisions of the four stages, never an oracle outcome or a risk.
 """
 
+from collections.abc import Mapping
 from typing import Any, TypeVar
 
 import polars as pl
@@ -47,7 +48,8 @@ def repair(
     checks: CheckRules,
     repairs: RepairRules,
 ) -> Annotations:
-    """One annotation a trajectory, with tier and review cause. The decision of every stage is kept."""
+    """One annotation a trajectory, with tier and review cause. The decision of every stage is kept. A trajectory that
+    is to be judged and was not asked about has neither."""
     rules = RuleSet(taxonomy, checks, repairs)
     index = by_key(packets.collect().iter_rows(named=True))
     tables = {"a": triage, "b1": subtypes, "b2": structures, "c": verdicts}
@@ -59,7 +61,7 @@ def repair(
     for row in without_unused_texts(evidence, subtypes).collect().iter_rows(named=True):
         key = (row["source_model"], row["trajectory_id"])
         own = {name: by_trajectory.get(key) for name, by_trajectory in decisions.items()}
-        rows.append(annotate(Evidence.model_validate(row), own, index[key]["packet_sha256"], rules))
+        rows.append(annotate(Evidence.model_validate(row), own, index[key], rules))
     return from_records(rows, Annotation).lazy()
 
 
@@ -78,11 +80,14 @@ def answer_of(decisions: StageDecisions, stage: str, model: type[Answer]) -> Ans
     return model.model_validate(decision["answer"]) if decision and decision["answer"] else None
 
 
-def annotate(evidence: Evidence, decisions: StageDecisions, packet_sha256: str, rules: RuleSet) -> dict[str, Any]:
+def annotate(
+    evidence: Evidence, decisions: StageDecisions, packet: Mapping[str, Any], rules: RuleSet
+) -> dict[str, Any]:
     """The annotation of one trajectory. In review it has the fields that B1 and B2 answered, neither repaired nor
-    filled."""
+    filled; without an answer to a question that is to be asked, it is empty. `packet`: its PacketIndex row."""
     draft = Draft()
-    cause, remaining = conclude(draft, evidence, decisions, rules)
+    is_unjudged = packet["to_judge"] and decisions["a"] is None
+    cause, remaining = (None, []) if is_unjudged else conclude(draft, evidence, decisions, rules)
     if cause is None:
         draft.repairs += outvoted_descriptors(draft, evidence, rules.checks)
     else:  # a person reviews what the judge said, not what repairs made of it
@@ -97,12 +102,14 @@ def annotate(evidence: Evidence, decisions: StageDecisions, packet_sha256: str, 
         **plain,
         "evidence_steps": [quote.model_dump() for quote in draft.evidence_steps],
         "segment_spans": [span.model_dump() for span in draft.segment_spans],
-        "quality_tier": tier_of(cause, bool(repairs), (decision["judge"] for decision in asked)),
+        "quality_tier": None
+        if is_unjudged
+        else tier_of(cause, bool(repairs), (decision["judge"] for decision in asked)),
         "review_cause": cause,
         "issues": [finding.issue.model_dump() for finding in remaining],
         "repairs": repairs,
         **{f"stage_{name}": decision["answer"] if decision else None for name, decision in decisions.items()},
-        "provenance": provenance(decisions, packet_sha256),
+        "provenance": provenance(decisions, packet["packet_sha256"]),
     }
 
 

@@ -1,6 +1,7 @@
 """README.md of a release: the Hub's front matter, and a card whose every number is computed from the released files."""
 
 import json
+import re
 import tomllib
 from importlib.resources import files
 from pathlib import Path
@@ -24,6 +25,7 @@ from openclawbench.release.statistics.corrected_gap import gap_sentence
 from openclawbench.rules.fulltax.taxonomy import Taxonomy
 
 TEMPLATE = (files("openclawbench.release") / "README.template.md").read_text(encoding="utf-8")
+PART = re.compile(r"^\{#(?P<of>judged|unjudged)\}\n(?P<text>.*?)^\{/\}\n", re.MULTILINE | re.DOTALL)
 FORMS = {  # ending of the JSONL files -> what the list of files says of it
     "": "",
     **{
@@ -60,7 +62,7 @@ def card(root: Path, facts: Facts, loadable: list[Config], rules: PublishRules, 
     """The text of README.md for the release in `root`, whose data files are complete."""
     notice = facts["corpus"].get("notice")
     second = guide(root, set(facts["made_by"]["judge_model"]))
-    return TEMPLATE.format(
+    return template(facts["is_unjudged"]).format(
         front_matter=front_matter(loadable, facts, rules),
         title=rules.card.pretty_name,
         notice="".join(
@@ -99,6 +101,13 @@ def card(root: Path, facts: Facts, loadable: list[Config], rules: PublishRules, 
         made_by=made_by(facts),
         collected=describe_collection(facts),
     )
+
+
+def template(is_unjudged: bool) -> str:
+    """The template, with the parts on labels or, where nobody judged, those in their place: a part begins with a line
+    `{{#judged}}` or `{{#unjudged}}` and ends with `{{/}}`."""
+    kept = "unjudged" if is_unjudged else "judged"
+    return PART.sub(lambda part: part["text"] if part["of"] == kept else "", TEMPLATE)
 
 
 def front_matter(loadable: list[Config], facts: Facts, rules: PublishRules) -> str:
@@ -239,6 +248,8 @@ def glance(facts: Facts) -> str:
     }
     if totals["baseline"]:
         shown |= {"baseline labels": totals["baseline"], "of these anomalous": totals["anomalous_baseline"]}
+    if facts["is_unjudged"]:
+        shown = {name: value for name, value in shown.items() if "label" not in name and "anomalous" not in name}
     counts = table(["what", "count"], [[name, number(value)] for name, value in shown.items()])
     judges = "\n\n".join(judge_sentence(judge) for judge in facts["judges"])
     return f"{counts}\n\n**{gap_sentence(facts['gap'])}**\n\n{judges}"

@@ -53,6 +53,11 @@ def about(facts: Facts, rules: PublishRules) -> Node:
         f"{totals['accepted']} accepted labels, {totals['anomalous_accepted']} of them anomalous; "
         f"{totals['baseline']} baseline labels, {totals['anomalous_baseline']} of them anomalous."
     )
+    if facts["is_unjudged"]:
+        counts = (
+            f"{totals['trajectories']} trajectories of {len(facts['models'])} source models, {facts['steps']} steps, "
+            "no label."
+        )
     return {
         "name": dataset.name,
         "description": " ".join(part for part in (facts["corpus"].get("notice"), dataset.description, counts) if part),
@@ -85,7 +90,7 @@ def responsible(facts: Facts, rules: PublishRules) -> Node:
     texts: dict[str, Any] = dict(rules.rai)
     notice = facts["corpus"].get("notice")
     texts["dataLimitations"] = " ".join(part for part in (notice, texts["dataLimitations"]) if part)
-    texts["annotationsPerItem"] = f"1 silver label of a judge: {judges or 'none'}"
+    texts["annotationsPerItem"] = "0" if facts["is_unjudged"] else f"1 silver label of a judge: {judges or 'none'}"
     texts["dataAnnotationAnalysis"] = [certificate_text(judge) for judge in facts["judges"]]
     times = [time for time in (facts["collected"]["first"], facts["collected"]["last"]) if time]
     if times:

@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from openclawbench.records.tiers import BASELINE, main_status
+from openclawbench.records.tiers import BASELINE, UNJUDGED, main_status
 from openclawbench.release.card.configs import DEFAULT, Config
 from openclawbench.release.files.names import MASTER_FILE, ROOT, models_of
 from openclawbench.release.files.parquet import shards_of
@@ -48,6 +48,14 @@ joined = [records[by_key[tuple(row[name] for name in key)]] for row in labels["{
 ```"""
 
 
+RECORDS_ALONE = """\
+```python
+from datasets import load_dataset
+
+records = load_dataset("{where}", "master_table", split="full")  # steps and provenance; there is no label to load
+```"""
+
+
 def example_record(root: Path) -> str:
     """The shortest anomalous record that is not in review, else the shortest record, as JSON with its texts cut; empty
     if the release has no records. Its text cannot close the Markdown block around it."""
@@ -74,7 +82,8 @@ def choose(root: Path) -> tuple[str, str] | None:
         return None
     status = main_status(pl.concat(statuses).to_series())
     good = pl.col("is_anomalous").fill_null(False) & (pl.col("label_status") == status)
-    order = [~good, pl.col("num_steps"), *map(pl.col, TRAJECTORY_KEY)]
+    waits = (pl.col("label_status") == UNJUDGED) & (pl.col("num_steps") > 0)
+    order = [~good, ~waits, pl.col("num_steps"), *map(pl.col, TRAJECTORY_KEY)]
     scans = (pl.scan_parquet(path, glob=False).select(wanted) for path in files)
     firsts = [scan.bottom_k(1, by=order).collect(engine="streaming") for scan in scans]
     first = pl.concat(firsts).sort(order).row(0, named=True)
@@ -108,7 +117,7 @@ def write_loading_code(loadable: list[Config], where: str) -> str:
         (by_name[name] for name in (DEFAULT, f"{DEFAULT}_{BASELINE}", f"{DEFAULT}_all") if name in by_name), None
     )
     if labels is None:
-        return "There is no label to load."
+        return RECORDS_ALONE.format(where=where) if "master_table" in by_name else "There is no label to load."
     about = "the default: accepted labels" if labels.name == DEFAULT else f"{labels.about}; there are no accepted ones"
     side = "train" if "train" in labels.splits else next(iter(labels.splits))
     return LOADING.format(where=where, labels=labels.name, about=about, records="master_table", side=side)

@@ -19,6 +19,7 @@ from openclawbench.release.privacy.rules import PrivacyRules
 from openclawbench.release.privacy.widened import widened
 from openclawbench.release.provenance import NAME as PACKAGE
 from openclawbench.release.statistics.files import DATA as STATISTICS_FILE
+from openclawbench.release.unjudged import is_unjudged
 
 Facts = dict[str, Any]
 
@@ -26,25 +27,24 @@ Facts = dict[str, Any]
 def facts(root: Path) -> Facts:
     """The facts that the card shows of a release.
 
-    corpus: dataset_summary.json; gap: headline numbers of the corrected gap; models: one row per source model; labels:
-    one row per cut and side; left_out: cut -> reason -> count; pool: slice -> count; made_by: values of `provenance` ->
-    records; human: verdicts of people, one row per label_status; judges: those of the data package with certificates;
+    corpus: dataset_summary.json; is_unjudged: whether nobody judged; gap: headline numbers of the corrected gap;
+    models: one row per source model; labels: one row per cut and side; left_out: cut -> reason -> count; pool: slice ->
+    count; made_by: values of `provenance` -> records; human: verdicts of people, one row per label_status; judges:
+    those of the data package with certificates;
     widened: what the rules of privacy let pass and the program's own do not;
     collected: source formats and the first and last time of a session (UTC), null if no session has a time.
     """
     models = models_of(root)
     sections = read_json_file(root / STATISTICS_FILE)["sections"]
     records = master(root, models)
-    pool = pl.read_parquet(root / typed_file(POOL_FILE), glob=False, columns=["slice_label"])
+    corpus = read_json_file(root / SUMMARY)
     return {
-        "corpus": read_json_file(root / SUMMARY),
+        "corpus": corpus,
+        "is_unjudged": is_unjudged(corpus),
         "gap": sections["corrected_gap"]["facts"],
         "models": [model_row(root, model, records) for model in models],
         "steps": records["steps"].sum(),
-        "labels": [label_row(root, cut, side) for cut in CUTS for side in SIDES],
-        "leakage": {cut: read_json_file(root / SPLITS_FILE)["cuts"][cut] for cut in CUTS},
-        "left_out": {cut: left_out(root / f"{folder}label_exclusions.jsonl") for cut, folder in CUTS.items()},
-        "pool": counts(pool["slice_label"]),
+        **(NO_SPLITS if is_unjudged(corpus) else facts_of_splits(root)),
         "made_by": {name: sums_of(records, name) for name in MADE_BY},
         "human": human_counts(root),
         "judges": read_json_file(root / PACKAGE)["provenance"]["judges"],
@@ -57,6 +57,18 @@ def facts(root: Path) -> Facts:
     }
 
 
+def facts_of_splits(root: Path) -> Facts:
+    """Of the facts those about label files."""
+    pool = pl.read_parquet(root / typed_file(POOL_FILE), glob=False, columns=["slice_label"])
+    return {
+        "labels": [label_row(root, cut, side) for cut in CUTS for side in SIDES],
+        "leakage": {cut: read_json_file(root / SPLITS_FILE)["cuts"][cut] for cut in CUTS},
+        "left_out": {cut: left_out(root / f"{folder}label_exclusions.jsonl") for cut, folder in CUTS.items()},
+        "pool": counts(pool["slice_label"]),
+    }
+
+
+NO_SPLITS: Facts = {"labels": [], "leakage": {}, "left_out": {}, "pool": {}}  # of a release that nobody judged
 SAID = pl.col("provenance")
 NO_ROWS = {"rows": 0, "is_anomalous": 0, "scoreable": 0}  # of a label_status that a file lacks
 COUNTED = {"records": pl.Int64, "steps": pl.Int64, "first": pl.String, "last": pl.String}

@@ -5,19 +5,21 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from openclawbench.release.diff.read import join_streams, lines
+from openclawbench.release.diff.read import join_streams, lines, records
 from openclawbench.release.diff.tally import Tally
 from openclawbench.release.labels.labels import POOL_FILE
 from openclawbench.release.labels.places import CUTS, SIDES
 from openclawbench.release.record_key import Key
+from openclawbench.release.unjudged import nobody_judged
 
 POOL = "calibration_pool"
 COLUMNS = ("from", "to")
+UNCUT = "in no cut: nobody judged"
 
 
 @dataclass(frozen=True)
 class Side:
-    """A record and its side: train, test, or `left out: <reason>`."""
+    """A record and its side: train, test, or `left out: <reason>`, or UNCUT."""
 
     key: Key
     side: str
@@ -26,9 +28,9 @@ class Side:
 def split_moves(before: Path, after: Path, limit: int) -> dict[str, Tally]:
     """Records whose side differs, one table per cut and one for the calibration pool; null: not in that release."""
     moves = {cut: Tally(COLUMNS, limit) for cut in (*CUTS, POOL)}
-    pools = [{line.key for line in lines(root / POOL_FILE)} for root in (before, after)]
+    pools = [pool_of(root) for root in (before, after)]
     for cut, folder in CUTS.items():
-        for old, new in join_streams(sides(before / folder), sides(after / folder)):
+        for old, new in join_streams(sides(before, folder), sides(after, folder)):
             count(moves[cut], old, new)
             if cut == "default_cut":
                 count(moves[POOL], pool_side(old, pools[0]), pool_side(new, pools[1]))
@@ -48,8 +50,16 @@ def pool_side(side: Side | None, pool: set[Key]) -> Side | None:
     return None if side is None else Side(side.key, "in" if side.key in pool else "out")
 
 
-def sides(folder: Path) -> Iterator[Side]:
-    """Every record of a cut, sorted by key: train, test and exclusions merged."""
+def pool_of(root: Path) -> set[Key]:
+    """Keys of the calibration pool; none where nobody judged."""
+    return set() if nobody_judged(root) else {line.key for line in lines(root / POOL_FILE)}
+
+
+def sides(root: Path, cut: str) -> Iterator[Side]:
+    """Every record of a cut, sorted by key: train, test and exclusions merged; on no side where nobody judged."""
+    if nobody_judged(root):
+        return (Side(line.key, UNCUT) for line in records(root))
+    folder = root / cut
     streams = [read_label_file(folder / f"silver_{side}_labels.jsonl", side) for side in SIDES]
     return heapq.merge(*streams, left_out(folder / "label_exclusions.jsonl"), key=lambda side: side.key)
 

@@ -14,6 +14,7 @@ TIER_FILES = {
 MASTER_FILE = "master_table_all.jsonl"
 POSITIVES_FILE = "positives_structured_all.jsonl"
 POSITIVES_FILES = {ACCEPTED: POSITIVES_FILE, BASELINE: "positives_baseline_all.jsonl"}  # label_status -> its anomalous
+REVIEW_FILE = TIER_FILES[REVIEW]
 STAGES = ("a", "b1", "b2", "c")
 
 

@@ -1,7 +1,7 @@
 """Parquet files of the JSONL tables: the same rows, typed and nested, in small row groups, one at a time in memory."""
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
@@ -197,13 +197,19 @@ class LineBatch:
 
 
 class ParquetTables:
-    """Every such table of a model's folder, or a piece of each."""
+    """Those tables of a model's folder that it has, or a piece of each. `has`: its JSONL files."""
 
-    def __init__(self, staging: StagingFolder, folder: str, sizes: Parquet, piece: int) -> None:
+    def __init__(
+        self, staging: StagingFolder, folder: str, sizes: Parquet, piece: int, has: Collection[str] = tuple(TABLES)
+    ) -> None:
         self.sizes = sizes
         # The other tables together hold as much as the master table.
         self.master, self.others = BackgroundThread(), BackgroundThread()
-        self.open = {name: ParquetTable(staging, f"{folder}/{name}", TABLES[name], sizes, piece) for name in TABLES}
+        self.open = {
+            name: ParquetTable(staging, f"{folder}/{name}", TABLES[name], sizes, piece)
+            for name in TABLES
+            if name in has
+        }
         self.waiting = {record: LineBatch(record, sizes) for record in TABLES.values()}
 
     def append(self, names: list[str], line: bytes) -> None:

@@ -21,7 +21,7 @@ from openclawbench.records.release import (
     SketchBands,
     Sketches,
 )
-from openclawbench.records.tiers import NEEDS_REVIEW, STATUSES, main_status, status_of
+from openclawbench.records.tiers import NEEDS_REVIEW, STATUSES, UNJUDGED, main_status, status_of
 from openclawbench.release.labels.sketches import sketch_bands, sketch_tables
 from openclawbench.release.record_key import key_of
 from openclawbench.rules.release.release import ReleaseRules
@@ -60,12 +60,14 @@ def place(
 
 def place_of(row: Mapping[str, Any], rules: ReleaseRules) -> dict[str, Any]:
     """The columns of LabelPlace but `sketch`. Reserved tasks give the calibration pool its records that pass the oracle
-    and are not in review."""
+    and are neither in review nor unjudged."""
     key, status, digest = key_of(row), status_of(row["quality_tier"]), row["task_digest"]
     default_place = uniform_hash("default_cut", digest)
     zone = zone_at(default_place, rules)
     decided = decided_status(row) is not None
-    is_eligible = status != NEEDS_REVIEW and row["slice_label"] in rules.calibration.slices and zone == RESERVED
+    is_eligible = (
+        status not in (NEEDS_REVIEW, UNJUDGED) and row["slice_label"] in rules.calibration.slices and zone == RESERVED
+    )
     return {
         **{name: row[name] for name in (*TRAJECTORY_KEY, "slice_label")},
         "label_status": status,
@@ -93,9 +95,9 @@ def zone_at(place: float, rules: ReleaseRules) -> str:
 
 
 def decided_status(row: Mapping[str, Any]) -> str | None:
-    """The label_status of a record; None if it is in review without a decision."""
+    """The label_status of a record; None if it has no decision: in review, or unjudged."""
     status = status_of(row["quality_tier"])
-    return None if status == NEEDS_REVIEW and row["is_anomalous"] is None else status
+    return None if status in (NEEDS_REVIEW, UNJUDGED) and row["is_anomalous"] is None else status
 
 
 @stage(scope="corpus")

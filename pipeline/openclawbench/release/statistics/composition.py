@@ -5,7 +5,7 @@ from functools import partial
 
 import polars as pl
 
-from openclawbench.records.tiers import ACCEPTED, BASELINE, BASELINE_TIER, TIERS
+from openclawbench.records.tiers import ACCEPTED, BASELINE, BASELINE_TIER, TIERS, UNJUDGED
 from openclawbench.release.files.names import SUMMARY
 from openclawbench.release.labels.places import CUTS, SIDES
 from openclawbench.release.settings import StatisticsSettings
@@ -95,7 +95,11 @@ def partitions(corpus: Corpus, settings: StatisticsSettings) -> Section:
     tiers = corpus.records["quality_tier"]
     of_tier = {tier: number_of(corpus.records.filter(pl.col("quality_tier") == tier)) for tier in TIERS}
     sizes = {"corpus": number_of(corpus.records), **of_tier}
-    for status in (ACCEPTED, BASELINE) if (tiers == BASELINE_TIER).any() else (ACCEPTED,):
+    if corpus.is_unjudged:
+        sizes = {name: size for name, size in sizes.items() if size}
+        sizes[UNJUDGED] = number_of(corpus.records.filter(pl.col("quality_tier").is_null()))
+    statuses = (ACCEPTED, BASELINE) if (tiers == BASELINE_TIER).any() else (ACCEPTED,)
+    for status in () if corpus.is_unjudged else statuses:
         rows = corpus.labels.filter(pl.col("label_status") == status)
         for cut in CUTS:
             for side in SIDES:
@@ -140,7 +144,7 @@ def calibration_pool_identities(figures: Figures) -> Iterator[Identity]:
     yield same("calibration pool", places)
 
 
-@statistic(identities=calibration_pool_identities)
+@statistic(identities=calibration_pool_identities, about_labels=True)
 def calibration_pool(corpus: Corpus, _settings: StatisticsSettings) -> Section:
     """T6: the pool by slice."""
     counted = {row["slice_label"]: row for row in by_model(corpus.pool.lazy(), ["slice_label"], "count")}
@@ -175,13 +179,14 @@ def quality_tiers_identities(figures: Figures) -> Iterator[Identity]:
     yield trajectories_identity(figures, "quality_tiers")
 
 
-@statistic(identities=quality_tiers_identities)
+@statistic(identities=quality_tiers_identities, about_labels=True)
 def quality_tiers(corpus: Corpus, settings: StatisticsSettings) -> Section:
     """T31, with what the tiers' labels are."""
-    records = corpus.records
+    records = corpus.records.with_columns(pl.col("quality_tier").fill_null(UNJUDGED))
     counted = {row["quality_tier"]: row for row in by_model(records.lazy(), ["quality_tier"], "trajectories", RECORDS)}
+    names = [*TIERS, *([UNJUDGED] if UNJUDGED in counted else [])]
     rows = with_models(
-        [counted.get(tier, {"trajectories": 0, BY_MODEL: {}}) | {"quality_tier": tier} for tier in TIERS], corpus.models
+        [counted.get(tier, {"trajectories": 0, BY_MODEL: {}}) | {"quality_tier": tier} for tier in names], corpus.models
     )
     rows = [
         row
@@ -198,7 +203,7 @@ def quality_tiers(corpus: Corpus, settings: StatisticsSettings) -> Section:
         about="Every trajectory is in exactly one tier. A tier says what checks an annotation passed, not that it is "
         "true. `baseline_accepted` holds what the rules judge labelled: its best tier, and no accepted one.",
         columns={
-            "quality_tier": "tier (T30)",
+            "quality_tier": "tier (T30); `unjudged` where a record has none, because no judge was asked about it",
             "default_use": "what it is for",
             "trajectories": "records of the tier",
             "share": "`trajectories` of the corpus",

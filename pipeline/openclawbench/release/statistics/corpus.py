@@ -24,8 +24,9 @@ from openclawbench.release.files.table_writer import typed_file
 from openclawbench.release.human_audited import HUMAN_FILE
 from openclawbench.release.labels.labels import POOL_FILE
 from openclawbench.release.labels.places import CUTS, SIDES
+from openclawbench.release.unjudged import UNJUDGED_NOTICE, names_unjudged, nobody_judged
 from openclawbench.tables.record import TRAJECTORY_KEY
-from openclawbench.tables.schema import schema
+from openclawbench.tables.schema import empty, schema
 
 BASE_COLUMNS = (  # that every statistic may use
     "source_model",
@@ -44,6 +45,9 @@ SUMMED = ("event_type_counts", "language_counts")  # columns of step counts, whi
 STEP_KEYS = ("column", "source_model", "name")
 STEP_COUNTS = {**dict.fromkeys(STEP_KEYS, pl.String), "steps": pl.Int64}
 LABEL_COLUMNS = ("source_model", "label_status", "anomaly_type_l2")  # of a row of a label file
+NO_LABELS = pl.DataFrame(
+    schema={**dict.fromkeys((*LABEL_COLUMNS, "cut", "side"), pl.String), RECORDS: pl.Int64}
+)  # of a release without label files
 COUNTED_AT_ONCE = 32  # shards, or batches of lines, whose counts are added up together
 ADDED = {"mode": pl.String}  # columns that releases of earlier checkouts lack: null there
 BASELINE_ONLY = (
@@ -115,8 +119,13 @@ class Corpus:
 
     @property
     def notice(self) -> str | None:
-        """The notice about labels of the rules judge, else null."""
-        return notice_of(self.records["judge"])
+        """The notice about labels of the rules judge, or about records that nobody judged; else null."""
+        return UNJUDGED_NOTICE if self.is_unjudged else notice_of(self.records["judge"])
+
+    @property
+    def is_unjudged(self) -> bool:
+        """True if nobody judged its records."""
+        return names_unjudged(set(self.records.select(status()).to_series()), set(self.records["judge"]))
 
 
 def number_of(rows: pl.DataFrame) -> int:
@@ -167,7 +176,9 @@ def record_parts(root: Path, columns: Iterable[str]) -> Iterator[pl.DataFrame]:
 
 
 def labels_and_pool(root: Path) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """`labels` and `pool` of a Corpus."""
+    """`labels` and `pool` of a Corpus; without rows where nobody judged."""
+    if nobody_judged(root):
+        return NO_LABELS, empty(PoolRow)
     rows = ((scan_labels(root, cut, side), cut, side) for cut in CUTS for side in SIDES)
     labels = pl.concat([count_labels(*each).collect(engine="streaming") for each in rows])
     pool = pl.read_parquet(root / typed_file(POOL_FILE), glob=False)

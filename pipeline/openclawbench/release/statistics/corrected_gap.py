@@ -27,6 +27,7 @@ CORRECTED, UNCORRECTED, BASELINE_UNCORRECTED = (
     "silver, uncorrected",
     "baseline, uncorrected",
 )
+NOT_JUDGED = "not measured: nobody judged"
 COUNTED = ("trajectories", "human_anomalous", "human_normal", "unresolved")
 
 
@@ -39,7 +40,7 @@ def corrected_gap_identities(figures: Figures) -> Iterator[Identity]:
         yield same("gap, accepted", {"gap": total["accepted"], "corrected_gap": rows[-1]["trajectories"]})
 
 
-@statistic(reads=VERDICTS, identities=corrected_gap_identities)
+@statistic(reads=VERDICTS, identities=corrected_gap_identities, about_labels=True)
 def corrected_gap(corpus: Corpus, settings: StatisticsSettings) -> Section:
     """One row per stratum (risk slice, label status, silver label) of the oracle-passing records outside review."""
     rows = strata_rows(corpus)
@@ -59,6 +60,8 @@ def corrected_gap(corpus: Corpus, settings: StatisticsSettings) -> Section:
     total: Row = dict.fromkeys(STRATUM_COLUMNS) | {name: sum(row[name] for row in rows) for name in COUNTED}
     verdicts = total["human_anomalous"] + total["human_normal"]
     state = CORRECTED if verdicts else BASELINE_UNCORRECTED if is_baseline else UNCORRECTED
+    if corpus.is_unjudged:
+        state = NOT_JUDGED
     facts = corrected_facts(estimate, strata, verdicts, state) | open_facts(rows, corpus)
     return Section(
         name="corrected_gap",
@@ -84,7 +87,8 @@ STRATUM_COLUMNS = {
     "anomalous, its false omission rate (FOR) where it says normal",
 }
 FACTS = {
-    "state": "corrected by human verdicts; without any: silver, uncorrected, or baseline, uncorrected",
+    "state": "corrected by human verdicts; without any: silver, uncorrected, or baseline, uncorrected; or not "
+    "measured, where nobody judged",
     "in_review": "Oracle-passing records in review with a decision of a judge, but for the rules judge.",
     "undecided": "Oracle-passing records without a decision.",
     "if_normal_share": "The silver share if all that is in review or undecided were normal.",
@@ -155,6 +159,8 @@ def open_words(facts: Mapping[str, Any]) -> str:
 def gap_sentence(facts: Mapping[str, Any]) -> str:
     """The headline of a release: the corrected gap with its interval, or the silver share, named as such."""
     silver = percent(facts["silver_share"])
+    if facts["state"] == NOT_JUDGED:
+        return "Outcome-process gap: not measured: nobody has judged these records."
     if facts["silver_share"] is None:
         return f"Outcome-process gap: not measured: no oracle-passing record has an accepted label.{open_words(facts)}"
     if facts["state"] == BASELINE_UNCORRECTED:
@@ -180,6 +186,8 @@ def about(verdicts: int, corpus: Corpus, settings: StatisticsSettings) -> str:
     without = f" {in_review} oracle-passing records in review have no label to correct and are left out." * bool(
         in_review
     )
+    if corpus.is_unjudged:
+        return "Nobody has judged these records, so there is no label to correct and no gap to state."
     if not verdicts:
         return (
             "This release holds no settled human verdict, so nobody has measured how often its labels err. The silver "

@@ -33,7 +33,8 @@ class Statistic:
 
     name: its key there, and the file name of its pictures; reads: columns of the master table that it needs besides
     BASE_COLUMNS; identities: what must hold between its figures and others, from the published figures alone; in_card:
-    whether README.md shows the table; headline_in_card: and its headline numbers.
+    whether README.md shows the table; headline_in_card: and its headline numbers; about_labels: whether it counts
+    labels alone, so that it has no picture, and no place in the card, where nobody judged.
     """
 
     name: str
@@ -42,6 +43,7 @@ class Statistic:
     identities: Callable[[Figures], Iterable[Identity]]
     in_card: bool
     headline_in_card: bool
+    about_labels: bool
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -71,11 +73,12 @@ def statistic(
     identities: Callable[[Figures], Iterable[Identity]] = no_identities,
     in_card: bool = True,
     headline_in_card: bool = True,
+    about_labels: bool = False,
 ) -> Callable[[Function], Statistic]:
     """Declare a statistic; its name is the function's."""
 
     def declare(function: Function) -> Statistic:
-        return Statistic(function.__name__, function, tuple(reads), identities, in_card, headline_in_card)
+        return Statistic(function.__name__, function, tuple(reads), identities, in_card, headline_in_card, about_labels)
 
     return declare
 

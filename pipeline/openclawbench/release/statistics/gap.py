@@ -76,7 +76,7 @@ def share_identities(table: str, rows: Rows) -> Iterator[Share]:
                 yield Share(where, str(row[part]), str(row[total]), f"{row[name]:.6f}")
 
 
-@statistic(reads=["subset", "mode"], identities=gap_identities, headline_in_card=False)
+@statistic(reads=["subset", "mode"], identities=gap_identities, headline_in_card=False, about_labels=True)
 def gap(corpus: Corpus, settings: StatisticsSettings) -> Section:
     """Overall, per mode where one is known, per slice, per source model (and its pass_high_risk), per subset."""
     rows = [gap_row(*scope, settings) for scope in scopes(corpus)]
@@ -232,7 +232,7 @@ def anomalies_identities(figures: Figures) -> Iterator[Identity]:
     yield same("accepted anomalous records", accepted)
 
 
-@statistic(identities=anomalies_identities, in_card=False)
+@statistic(identities=anomalies_identities, in_card=False, about_labels=True)
 def anomalies(corpus: Corpus, settings: StatisticsSettings) -> Section:
     """Anomalous of all trajectories, by outcome and slice: those that fail beside those that pass."""
     outcome = pl.col("oracle_outcome").fill_null(NO_OUTCOME)

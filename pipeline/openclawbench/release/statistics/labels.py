@@ -43,7 +43,7 @@ def subtypes_identities(figures: Figures) -> Iterator[Identity]:
     yield positives_identity(figures, "subtypes", counted)
 
 
-@statistic(reads=["anomaly_type_l2"], identities=subtypes_identities)
+@statistic(reads=["anomaly_type_l2"], identities=subtypes_identities, about_labels=True)
 def subtypes(corpus: Corpus, settings: StatisticsSettings) -> Section:
     """Mass of each of the five subtypes among the anomalous records of one label_status."""
     positives, anomalous = corpus.positives, number_of(corpus.positives)
@@ -113,7 +113,7 @@ def severity_identities(figures: Figures) -> Iterator[Identity]:
     yield positives_identity(figures, "severity", sum(row["trajectories"] for row in rows))
 
 
-@statistic(reads=["severity", "recoverability"], identities=severity_identities)
+@statistic(reads=["severity", "recoverability"], identities=severity_identities, about_labels=True)
 def severity(corpus: Corpus, _settings: StatisticsSettings) -> Section:
     """Severity x recoverability of the anomalous records of one label_status."""
     positives = corpus.positives.with_columns(pl.col("severity", "recoverability").fill_null(NOT_GIVEN))

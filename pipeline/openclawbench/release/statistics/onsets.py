@@ -25,7 +25,7 @@ def onsets_identities(figures: Figures) -> Iterator[Identity]:
         yield positives_identity(figures, f"onsets, {row['onset']}", row["known"] + row["unknown"])
 
 
-@statistic(reads=ONSETS, identities=onsets_identities)
+@statistic(reads=ONSETS, identities=onsets_identities, about_labels=True)
 def onsets(corpus: Corpus, _settings: StatisticsSettings) -> Section:
     """The three onset fields: how often each is known, and its spread."""
     positives = corpus.positives
@@ -82,7 +82,7 @@ def steps_identities(figures: Figures) -> Iterator[Identity]:
     yield sum_of("onset_steps", counts, figures.tables["onsets"][0]["known"])
 
 
-@statistic(reads=[MAIN], identities=steps_identities)
+@statistic(reads=[MAIN], identities=steps_identities, about_labels=True)
 def onset_steps(corpus: Corpus, settings: StatisticsSettings) -> Section:
     """earliest_recoverable_onset by step."""
     known, step = corpus.positives.drop_nulls(MAIN), pl.col(MAIN)
@@ -114,7 +114,7 @@ def parts_identities(figures: Figures) -> Iterator[Identity]:
     yield sum_of("onset_parts", counts, figures.tables["onsets"][0]["known"])
 
 
-@statistic(reads=[MAIN, "num_steps"], identities=parts_identities, in_card=False)
+@statistic(reads=[MAIN, "num_steps"], identities=parts_identities, in_card=False, about_labels=True)
 def onset_parts(corpus: Corpus, settings: StatisticsSettings) -> Section:
     """The same relative to the trajectory's length, in parts of equal length."""
     positions = corpus.positives.drop_nulls([MAIN, "num_steps"])

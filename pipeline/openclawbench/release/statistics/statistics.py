@@ -41,6 +41,9 @@ COLUMNS = tuple(dict.fromkeys(name for statistic in STATISTICS for name in stati
 TABLES = tuple(dict.fromkeys(statistic.columns for statistic in STATISTICS))  # columns that are counted together
 
 
+ABOUT_LABELS = frozenset(statistic.name for statistic in STATISTICS if statistic.about_labels)
+
+
 def statistics(corpus: Corpus, settings: StatisticsSettings) -> Report:
     """Every table of the corpus, as a report."""
     return Report(
@@ -56,9 +59,12 @@ def statistics(corpus: Corpus, settings: StatisticsSettings) -> Report:
 
 
 def stamped(section: Section, corpus: Corpus) -> Section:
-    """The section with a picture that names the rules judge if it gave the labels."""
+    """The section with a picture that names the rules judge if it gave the labels; without one of labels that nobody
+    gave."""
     if section.plot is None or corpus.notice is None:
         return section
+    if corpus.is_unjudged:
+        return replace(section, plot=None) if section.name in ABOUT_LABELS else section
     return replace(section, plot=partial(plots.stamped, section.plot, RULES_STAMP))
 
 

@@ -187,8 +187,8 @@ def check_dataset(root: Path, package: DataPackage, inputs: Inputs, in_force: Ru
 
 
 def check_judges(in_force: RulesInForce, passes: list[int], findings: Findings) -> None:
-    """A judge is named for each pass that has answers. If this program made the release, the embedded judge is its
-    own."""
+    """A judge is named for each pass that has answers, and none where nobody judged. If this program made the release,
+    the embedded judge is its own."""
     named_passes = sorted(named_judge.annotation_pass for named_judge in in_force.provenance.judges)
     if named_passes != passes:
         findings.add(

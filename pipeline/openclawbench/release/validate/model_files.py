@@ -3,7 +3,7 @@
 import gc
 import hashlib
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,6 +11,7 @@ from openclawbench.records.release import Master, PositiveStructured
 from openclawbench.records.tiers import STATUS_OF
 from openclawbench.release.files.names import MASTER_FILE, POSITIVES_FILES, ROOT, STAGES, TIER_FILES, stage_raw_file
 from openclawbench.release.record_key import Key
+from openclawbench.release.unjudged import files_of_model
 from openclawbench.release.validate.findings import Findings
 from openclawbench.release.validate.lines import Line, checked_together, in_key_order, raw_lines, read_line, read_lines
 from openclawbench.release.validate.recompute.fields import RecordRecomputer, basis_of
@@ -51,11 +52,14 @@ def check_model(
             deriver.check(batch, index_rows)
         batch.clear()  # before the collector looks for what is left
         gc.collect(0)  # cycles of the stages: the collector is off
-    check_tiers(root, folder, records, places, findings)
+    has = files_of_model(root)
+    check_tiers(root, folder, records, places, has, findings)
     for status, file in POSITIVES_FILES.items():
-        check_positives(root, f"{folder}/{file}", status, records, findings)
+        if file in has:
+            check_positives(root, f"{folder}/{file}", status, records, findings)
     for stage in STAGES:
-        check_raw(root, f"{folder}/{stage_raw_file(stage)}", stage, records, findings)
+        if stage_raw_file(stage) in has:
+            check_raw(root, f"{folder}/{stage_raw_file(stage)}", stage, records, findings)
 
 
 class LinePlaces:
@@ -91,10 +95,13 @@ def check_master(root: Path, name: str, model: str, findings: Findings) -> Itera
             yield Line(line.number, line.raw, line.value)
 
 
-def check_tiers(root: Path, folder: str, records: Records, places: LinePlaces, findings: Findings) -> None:
-    """Each record is in the file of its tier, byte for byte, and in no other."""
+def check_tiers(
+    root: Path, folder: str, records: Records, places: LinePlaces, has: Collection[str], findings: Findings
+) -> None:
+    """Each record is in the file of its tier, byte for byte, and in no other; without a tier, in none. `has`: the files
+    that the model has."""
     file_of_key = KeyTable(records.connection, "tier_files", str.encode, bytes.decode)
-    for tier, file in TIER_FILES.items():
+    for tier, file in ((tier, file) for tier, file in TIER_FILES.items() if file in has):
         name = f"{folder}/{file}"
         for number, raw in raw_lines(root, name, findings):
             key = places.find(hashlib.sha256(raw).digest(), records)
@@ -107,8 +114,9 @@ def check_tiers(root: Path, folder: str, records: Records, places: LinePlaces, f
             file_of_key[key] = name
             if records[key].tier != tier:
                 findings.add("tiers", name, f"{key[1]} is of tier {records[key].tier}", number)
-    for key in missing_keys(records, file_of_key):
-        findings.add("tiers", f"{folder}/{TIER_FILES.get(records[key].tier, '')}", f"{key[1]} is missing")
+    with_tier = ((key, records[key].tier) for key in missing_keys(records, file_of_key))
+    for key, tier in ((key, tier) for key, tier in with_tier if tier is not None):
+        findings.add("tiers", f"{folder}/{TIER_FILES.get(tier, '')}", f"{key[1]} is missing")
 
 
 def find_differing_line(name: str, number: int, raw: bytes, records: Records, findings: Findings) -> Key | None:

@@ -19,6 +19,7 @@ from openclawbench.release.files.names import BOTH_FILE, MASTER_FILE, RAW_FILES,
 from openclawbench.release.privacy.rules import PrivacyRules
 from openclawbench.release.release_folder import refuse_other_folder
 from openclawbench.release.settings import PublishRules
+from openclawbench.release.unjudged import nobody_judged
 from openclawbench.release.validate.data_package import Inputs, check_data_package, read_package
 from openclawbench.release.validate.files.checksums import check_checksums
 from openclawbench.release.validate.files.folder_contents import check_forms, check_known, check_links
@@ -89,11 +90,12 @@ class Validation:
         results = self.results(in_force, privacy)
         records, derived, statistics = self.gathered(results, privacy)
         check_index(index, records, derived.marked, derived.marker, findings)
-        check_labels(root, records, findings)
+        if self.passes:
+            check_labels(root, records, findings)
         check_second_pass(root, models, records, findings)
         check_human(root, records, findings)
         basis = self.basis(records)
-        if in_force is not None:
+        if in_force is not None and self.passes:
             check_cuts(root, basis, index, derived, in_force, findings)
         check_numbers(root, models, summarize(count(basis.scan(empty(LabelBasis)))).collect(), findings)
         check_statistics(root, (pl.read_parquet(path, glob=False) for path in statistics), findings)
@@ -162,7 +164,9 @@ def in_its_file(root: Path, finding: Finding) -> Finding:
 
 
 def passes_of(root: Path) -> list[int]:
-    """The annotation passes that have files in the release in `root`."""
+    """The annotation passes that have files in the release in `root`; none where nobody judged."""
+    if nobody_judged(root):
+        return []
     raw = [f"{ROOT}/{model}/{name}" for model in models_of(root) for name in RAW_FILES]
     second = any(released(root / name) for name in (REFERENCE_FILE, BOTH_FILE, *raw))
     return [1, 2] if second else [1]

@@ -108,7 +108,7 @@ def write_piece(
     `lines`: sorted files."""
     folder = f"{ROOT}/{piece.model}"
     records: list[tuple[str, str, str]] = []
-    parquet = ParquetTables(staging, folder, settings.parquet, piece.number)
+    parquet = ParquetTables(staging, folder, settings.parquet, piece.number, required_files)
     finds = pl.scan_parquet(staging.scratch / REDACTED, glob=False).filter(piece.has()).collect()
     redaction = Redaction(privacy, finds)
     jsonl = {table: JsonlFile() for table in required_files}

@@ -36,9 +36,11 @@ from openclawbench.release.privacy.rules import PrivacyRules
 from openclawbench.release.provenance import Certificates, made_from
 from openclawbench.release.settings import PublishRules
 from openclawbench.release.statistics.context import paper_words
+from openclawbench.release.unjudged import UNJUDGED_NOTICE, is_unjudged, line_files
 from openclawbench.release.writer.pieces import REDACTED, limit_files, plan_pieces
 from openclawbench.release.writer.side_by_side import MakeEngine
 from openclawbench.release.writer.steps import ROUNDS, Checks, carry_out
+from openclawbench.release.writer.summarize import summary
 from openclawbench.rules.fulltax.taxonomy import Taxonomy
 from openclawbench.rules.loading.rule_file import rule_path
 from openclawbench.runtime.engines.serial import Serial
@@ -91,8 +93,8 @@ def publish(
     values = carry_out(ROUNDS, values, staging, make_engine)
     staging.publish()
     files = len(values["digests"]) + 1  # and the checksums
-    summary = {"stage": "publish", "key": key, "models": values["records"].models, "files": files}
-    write_json(manifest, summary | {"left_in": left_in(scanned)})
+    entry = {"stage": "publish", "key": key, "models": values["records"].models, "files": files}
+    write_json(manifest, entry | {"left_in": left_in(scanned)})
     return True
 
 
@@ -100,6 +102,7 @@ def rules_and_tables(run: Run) -> dict[str, Any]:
     """The values that the steps read besides the lines."""
     data, keys = run.data, run.keys
     second, settings = has_second_pass(run), PublishRules.load(overrides=run.overrides)
+    counts = data.scan(SummaryCount, keys[SummaryCount]).collect()
     basis, fingerprints = (data.parts(table, keys[table]) for table in (LabelBasis, Fingerprint))
     assignments = data.parts(LabelAssignment, keys[LabelAssignment])
     references = data.parts(ReferenceLabel, keys[ReferenceLabel]) if second else {}
@@ -108,10 +111,11 @@ def rules_and_tables(run: Run) -> dict[str, Any]:
         "settings": settings,
         "privacy": PrivacyRules.load(overrides=run.overrides),
         "pieces": plan_pieces(data.scan(LineSize, keys[LineSize]), settings.jsonl_shard_bytes),
-        "required_files": [*LINE_FILES, *(RAW_FILES if second else ())],
+        "required_files": [*line_files(summary(counts), LINE_FILES), *(RAW_FILES if second else ())],
+        "is_unjudged": is_unjudged(summary(counts)),
         "assignments": [*assignments.values()],
         "certificates": data.scan(SplitCertificate, keys[SplitCertificate]),
-        "counts": data.scan(SummaryCount, keys[SummaryCount]).collect(),
+        "counts": counts,
         # A shard of outcomes alone, whose sessions lie in other shards, has no record and no fingerprints.
         "inputs_of_split": [(basis[shard], path) for shard, path in fingerprints.items()],
         "references": [references[shard] for shard in assignments] if second else [],
@@ -161,4 +165,5 @@ def fixed_texts() -> list[str]:
     """Texts other than the data; a change of one makes a release stale."""
     taxonomy = rule_path(Taxonomy.FILE).read_text(encoding="utf-8")
     prompts = [prompt.sha256 for prompt in prompt_files()]
-    return [taxonomy, *prompts, RULES_NOTICE, paper_words().digest, SECOND_ROWS, SECOND_NOTICE, HUMAN_ROWS, *TEXTS]
+    notices = [RULES_NOTICE, UNJUDGED_NOTICE, SECOND_ROWS, SECOND_NOTICE, HUMAN_ROWS]
+    return [taxonomy, *prompts, paper_words().digest, *notices, *TEXTS]

@@ -35,7 +35,8 @@ def record_lines(masters: pl.LazyFrame) -> pl.DataFrame:
     label_status."""
     records, status = masters.collect(), pl.col("label_status")
     tier_file = pl.col("quality_tier").replace_strict(TIER_FILES, return_dtype=pl.String)
-    files = [lines(records, records.select(pl.concat_list(pl.lit(MASTER_FILE), tier_file)).to_series())]
+    own_files = pl.concat_list(pl.lit(MASTER_FILE), tier_file).list.drop_nulls()  # an unjudged record has no tier
+    files = [lines(records, records.select(own_files).to_series())]
     for name, file in POSITIVES_FILES.items():
         positive = records.filter(pl.col("is_anomalous") & (status == name))
         files.append(lines(positive.select(list(PositiveStructured.model_fields)), pl.lit([file])))

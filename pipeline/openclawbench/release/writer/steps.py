@@ -41,6 +41,7 @@ from openclawbench.release.record_index import INDEX_FILE, write_index
 from openclawbench.release.release_folder import CHECKSUMS
 from openclawbench.release.settings import PublishRules
 from openclawbench.release.statistics.files import DATA, FOLDER, TEXT, statistics_files, statistics_of
+from openclawbench.release.unjudged import NOT_ASKED
 from openclawbench.release.writer.pieces import WrittenPiece, listings, name_files, write_piece
 from openclawbench.release.writer.second_pass import write_second_pass
 from openclawbench.release.writer.side_by_side import Call, MakeEngine, side_by_side
@@ -49,8 +50,6 @@ from openclawbench.rules.fulltax.taxonomy import Taxonomy
 from openclawbench.rules.loading.rule_file import Overrides, rule_path
 from openclawbench.rules.release.release import ReleaseRules
 from openclawbench.tables.record import TRAJECTORY_KEY
-
-NOT_ASKED = "not_asked"  # name in the summary's group `judge` of records that no judge saw
 
 
 class Step(NamedTuple):
@@ -128,10 +127,11 @@ def master_tables(written: list[WrittenPiece]) -> list[str]:
 
 
 def write_label_files(
-    staging: StagingFolder, assignments: list[Path], certificates: pl.LazyFrame, overrides: Overrides
+    staging: StagingFolder, assignments: list[Path], certificates: pl.LazyFrame, overrides: Overrides, is_unjudged: bool
 ) -> None:
-    """The label files of every cut."""
-    write_labels(assignments, certificates.collect(), staging, ReleaseRules.load(overrides=overrides))
+    """The label files of every cut; none where nobody judged."""
+    if not is_unjudged:
+        write_labels(assignments, certificates.collect(), staging, ReleaseRules.load(overrides=overrides))
 
 
 def write_human_rows(staging: StagingFolder, verdicts: Sequence[HumanVerdict], assignments: list[Path]) -> None:

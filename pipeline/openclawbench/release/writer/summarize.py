@@ -8,6 +8,7 @@ from openclawbench.records.release import LabelBases, ShardCounts, SummaryCounts
 from openclawbench.records.tiers import BY_BASELINE_JUDGE, IS_ACCEPTED, IS_BASELINE, IS_DECIDED, IS_MEASURED, status
 from openclawbench.release.baseline_notice import notice_of
 from openclawbench.release.files.names import MODEL_SUMMARY, ROOT, SUMMARY
+from openclawbench.release.unjudged import NOT_ASKED, UNJUDGED_NOTICE, is_unjudged
 from openclawbench.reports.counting import review_bounds, share
 from openclawbench.runtime.stage import stage
 
@@ -24,9 +25,12 @@ LISTED = ("repairs", "event_type")  # groups that count members of a record
 
 # group -> (what names a row, which rows count)
 GROUPS: dict[str, tuple[pl.Expr, pl.Expr]] = {
-    "quality_tier": (pl.col("quality_tier"), pl.lit(True)),
+    "quality_tier": (pl.col("quality_tier"), pl.col("quality_tier").is_not_null()),
     "label_status": (status(), pl.lit(True)),
-    "tier_by_label": (pl.col("quality_tier") + "/" + LABEL.otherwise(pl.lit("undecided")), pl.lit(True)),
+    "tier_by_label": (
+        pl.col("quality_tier") + "/" + LABEL.otherwise(pl.lit("undecided")),
+        pl.col("quality_tier").is_not_null(),
+    ),
     "anomaly_type_l2": (pl.col("anomaly_type_l2"), pl.col("anomaly_type_l2").is_not_null() & IS_ACCEPTED),
     "anomaly_type_l2_baseline": (pl.col("anomaly_type_l2"), pl.col("anomaly_type_l2").is_not_null() & IS_BASELINE),
     "absorbed_from": (pl.col("absorbed_from"), pl.col("absorbed_from").is_not_null()),
@@ -35,8 +39,8 @@ GROUPS: dict[str, tuple[pl.Expr, pl.Expr]] = {
     "risk_bucket": (pl.col("risk_bucket"), pl.lit(True)),
     "oracle_outcome": (pl.col("oracle_outcome").fill_null("no_outcome"), pl.lit(True)),
     "route_label": (pl.col("route_label").fill_null("not_asked"), pl.lit(True)),
-    "judge": (pl.col("judge").fill_null("not_asked"), pl.lit(True)),
-    "judge_model": (pl.col("judge_model").fill_null("not_asked"), pl.lit(True)),
+    "judge": (pl.col("judge").fill_null(NOT_ASKED), pl.lit(True)),
+    "judge_model": (pl.col("judge_model").fill_null(NOT_ASKED), pl.lit(True)),
 }
 # group -> name -> which rows count
 TOTALS: dict[str, dict[str, pl.Expr]] = {
@@ -121,7 +125,8 @@ def summary(counts: pl.DataFrame) -> dict[str, Any]:
         counts_of = (gap[f"{base}_{name}"] for name in ("accepted", "accepted_anomalous", "in_review", "undecided"))
         gap |= {f"{base}_{name}": bound for name, bound in zip(BOUNDS, review_bounds(*counts_of), strict=True)}
     counts_by_group["outcome_process_gap"] = gap
-    if (notice := notice_of(counts_by_group["judge"])) is not None:
+    notice = UNJUDGED_NOTICE if is_unjudged(counts_by_group) else notice_of(counts_by_group["judge"])
+    if notice is not None:
         counts_by_group["notice"] = notice
     return counts_by_group
 

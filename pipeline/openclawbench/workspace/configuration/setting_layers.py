@@ -17,6 +17,7 @@ from openclawbench.workspace.configuration.setting_table import (
     OTHER_VARIABLES,
     SETTINGS,
     Setting,
+    default_of,
     meant,
     use,
 )
@@ -84,7 +85,7 @@ def read_layers(root: Path, flags: Mapping[str, Any]) -> Layers:
     trusted = is_trusted(root, SETTINGS_FILE, own_rules)
     for name, setting in SETTINGS.items():
         origin[name] = next((layer for layer, layer_values in by_layer.items() if name in layer_values), "default")
-        values[name] = setting.default if origin[name] == "default" else by_layer[origin[name]][name]
+        values[name] = default_of(setting) if origin[name] == "default" else by_layer[origin[name]][name]
         if origin[name] == "file" and not trusted and needs_trust(setting, values[name]):
             withheld[name] = folder.place(name)
             if setting.is_guarded:

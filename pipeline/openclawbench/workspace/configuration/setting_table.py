@@ -5,6 +5,7 @@ from this table. It loads neither polars nor pydantic.
 """
 
 import math
+import os
 from collections.abc import Callable, Iterable
 from difflib import get_close_matches
 from typing import Any, Literal, NamedTuple
@@ -17,8 +18,9 @@ Kind = Literal["data", "cost", "address", "work", "call"]
 
 ENVIRONMENT = "OPENCLAWBENCH_"
 ACTIONS = ("block", "redact", "report")  # strictest first
-JUDGES = ("rules", "openai")
-NO_JUDGE = "none"  # ends a second pass
+NO_JUDGE, LANGUAGE_MODEL = JUDGES = ("none", "openai")  # without a judge nothing gets a label; ends a second pass
+EMBEDDED = "rules"  # the embedded judge, which is not offered
+TEST_JUDGE = f"{ENVIRONMENT}TEST_JUDGE"  # variable: the default judge of the tests of this program
 TRUE, FALSE = ("true", "yes", "on", "1", "t", "y"), ("false", "no", "off", "0", "f", "n")
 ALIKE = 0.75  # how near a name must be to be what was meant
 
@@ -37,6 +39,7 @@ class Setting(NamedTuple):
     positive: bool = False  # a number above 0
     has_flag: bool = True
     flag_text: str = ""  # of a setting that has another option, or none of its own name
+    not_offered: tuple[str, ...] = ()  # values that are read, and not among the choices that are named
 
     @property
     def variable(self) -> str | None:
@@ -56,7 +59,7 @@ class Setting(NamedTuple):
     def read(self, value: Any) -> Any:
         """The value of the right type. Raises ValueError with the end of a sentence: what is wrong and what to give."""
         read = READERS[self.type](value)
-        if self.choices and read not in self.choices:
+        if self.choices and read not in self.choices + self.not_offered:
             raise ValueError(f"there is no such {self.name}{meant(str(read), self.choices) or '.'} {use(self.choices)}")
         if isinstance(read, int | float) and not isinstance(read, bool):
             if self.least is not None and read < self.least:
@@ -64,6 +67,11 @@ class Setting(NamedTuple):
             if self.positive and read <= 0:
                 raise ValueError("is too small. Give a number above 0")
         return read
+
+
+def default_of(setting: Setting) -> Any:
+    """The value where nobody gives one."""
+    return os.environ.get(TEST_JUDGE, setting.default) if setting.name == "judge" else setting.default
 
 
 def as_text(value: Any) -> str:
@@ -155,10 +163,12 @@ TABLE: tuple[Setting, ...] = (
         "judge",
         str,
         "data",
-        "rules, the embedded baseline, or openai, a language model.",
-        "`rules`; `openai` is a language model",
-        default="rules",
+        "openai, a language model (the default with --model), or none: a release without labels.",
+        "`none`: what is known is released without labels; `openai` is a language model, the default where `model` is "
+        "given",
+        default=NO_JUDGE,
         choices=JUDGES,
+        not_offered=(EMBEDDED,),
     ),
     Setting("model", str, "data", "Language model to ask.", "none"),
     Setting(
@@ -167,7 +177,8 @@ TABLE: tuple[Setting, ...] = (
         "data",
         "",
         "none: there is no second pass",
-        choices=(*JUDGES, NO_JUDGE),
+        choices=(LANGUAGE_MODEL, NO_JUDGE),
+        not_offered=(EMBEDDED,),
         has_flag=False,
         flag_text="`annotate --pass 2 --judge`",
     ),

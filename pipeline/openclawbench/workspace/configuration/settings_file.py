@@ -14,7 +14,7 @@ from typing import Any
 from openclawbench.storage.data_folder import DataFolder, write_atomic
 from openclawbench.storage.object_store import is_url
 from openclawbench.workspace.configuration.setting_layers import PLACES, needs_trust, read_settings_file
-from openclawbench.workspace.configuration.setting_table import SETTINGS
+from openclawbench.workspace.configuration.setting_table import SETTINGS, default_of
 from openclawbench.workspace.configuration.trust import SETTINGS_FILE, is_trusted, trust
 from openclawbench.workspace.settings import Settings
 
@@ -47,7 +47,7 @@ def note_settings(data: DataFolder, chosen: Settings, annotation_pass: int, asks
         sentences.append(f"{path}: {verb}, so that later runs do the same: {'; '.join(lines_of(new))}")
     known = DEFAULT_PLACES | as_written(data.root, chosen, former.values) | new
     for name, value in known_texts(of_this_run).items():
-        if known.get(name, SETTINGS[name].default) != value:
+        if known.get(name, default_of(SETTINGS[name])) != value:
             by = "option" if chosen.origin[name] == "flag" else "environment"
             sentences.append(
                 f"{name}: for this run, by {by}. To keep it, write into {path}: {lines_of({name: value})[0]}"

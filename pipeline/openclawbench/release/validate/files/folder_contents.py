@@ -39,6 +39,7 @@ from openclawbench.release.record_index import INDEX_FILE
 from openclawbench.release.release_folder import CHECKSUMS
 from openclawbench.release.settings import PublishRules
 from openclawbench.release.statistics.files import DATA, FOLDER, TEXT
+from openclawbench.release.unjudged import files_of_model, nobody_judged
 from openclawbench.release.validate.findings import Findings
 from openclawbench.rules.fulltax.taxonomy import Taxonomy
 
@@ -107,10 +108,14 @@ def check_known(
         if provenance
         else {}
     )
-    expected = {*PLAIN_NAMES, *prompts, *names_of(models)}
+    of_labels = {*names_of_labels(root, models)}
+    expected = {*PLAIN_NAMES, *prompts, *names_of(models)} - of_labels
     present = set(names_in(root))
     for name in sorted(present):
         if is_known(name, expected) or (provenance is None and name.startswith("prompts/")):
+            continue
+        if is_known(name, of_labels):
+            findings.add("file_unknown", name, "holds labels, and the records say that nobody judged them. Remove it")
             continue
         findings.add("file_unknown", name, "does not belong to a release, and no other check reads it. Remove it")
     for find in finds_in_files(root, PrivacyFinder(rules)):
@@ -119,6 +124,17 @@ def check_known(
     for name, stage in prompts.items():
         if name not in present and (stage in PROMPTED or asked_judges):
             findings.add("file_missing", name, "is missing: datapackage.json names this prompt as in force")
+
+
+def names_of_labels(root: Path, models: list[str]) -> Iterator[str]:
+    """The files that a release does not have if nobody judged; none for any other."""
+    if not nobody_judged(root):
+        return
+    yield from (SPLITS_FILE, POOL_FILE, typed_file(POOL_FILE), REFERENCE_FILE, BOTH_FILE, typed_file(BOTH_FILE))
+    yield from (both_side_file(folder, side) for folder in CUTS.values() for side in SIDES)
+    yield from names_of_cuts(models)
+    has = files_of_model(root)
+    yield from (f"{ROOT}/{model}/{name}" for model in models for name in DIVIDED if name not in has)
 
 
 def names_in(root: Path) -> Iterator[str]:
@@ -131,6 +147,13 @@ def names_in(root: Path) -> Iterator[str]:
 
 def names_of(models: list[str]) -> Iterator[str]:
     """The files of models and of cuts; JSONL files without the ending of a compression."""
+    yield from names_of_cuts(models)
+    for model in models:
+        yield from (f"{ROOT}/{model}/{name}" for name in (*DIVIDED, MODEL_SUMMARY, LISTING))
+
+
+def names_of_cuts(models: list[str]) -> Iterator[str]:
+    """The label files of every cut, and those of what it leaves out."""
     cuts = [*CUTS.values(), *(f"{HOLD_OUT}/{model}/" for model in models)]
     for folder in cuts:
         yield f"{folder}{LEFT_OUT_FILE}"
@@ -139,8 +162,6 @@ def names_of(models: list[str]) -> Iterator[str]:
             yield from (name, *(part_file(name, status) for status in PART_STATUSES))
             if folder in CUTS.values():
                 yield typed_file(name)
-    for model in models:
-        yield from (f"{ROOT}/{model}/{name}" for name in (*DIVIDED, MODEL_SUMMARY, LISTING))
 
 
 def is_known(name: str, expected: set[str]) -> bool:

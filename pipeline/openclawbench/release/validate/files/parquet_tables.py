@@ -10,6 +10,7 @@ from openclawbench.base.canonical_json import canonical_bytes
 from openclawbench.release.files.jsonl_files import open_lines, released
 from openclawbench.release.files.names import ROOT
 from openclawbench.release.files.parquet import TABLES, arrow_schema, rows_of, shard_name, shards_of
+from openclawbench.release.unjudged import files_of_model
 from openclawbench.release.validate.findings import Findings
 from openclawbench.tables.canonical_rows import canonical_rows
 from openclawbench.tables.record import Record
@@ -20,7 +21,8 @@ def check_parquet_tables(root: Path, model: str, findings: Findings) -> None:
     """The Parquet files of one model."""
     import pyarrow as pa
 
-    for file, record in TABLES.items():
+    has = files_of_model(root)
+    for file, record in ((file, record) for file, record in TABLES.items() if file in has):
         name = f"{ROOT}/{model}/{file}"
         shards = shards_of(root, name)
         wanted = [shard_name(file, number, len(shards)) for number in range(len(shards))]

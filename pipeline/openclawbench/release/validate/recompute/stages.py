@@ -123,7 +123,7 @@ class StageRerun:
     def released_answers(self, requests: pl.DataFrame, letter: str, number: int) -> list[dict[str, Any]]:
         """The released answers to these requests, as rows of JudgeAnswer. The first stage gets the tokens and the cost
         of all stages, because the lines of answers do not have them."""
-        answers, rows = self.answers[number][letter], []
+        answers, rows = self.answers.get(number, {}).get(letter, {}), []
         totals = (
             {key_of(record): record["provenance"] for record in self.records} if (letter, number) == ("a", 1) else {}
         )
@@ -147,7 +147,7 @@ class StageRerun:
         rows = []
         for row in table.iter_rows(named=True):
             key = key_of(row)
-            answer = self.answers[number][letter].get(key)
+            answer = self.answers.get(number, {}).get(letter, {}).get(key)
             if answer is not None and key in self.index and self.index[key].redacted:
                 row |= {name: answer[name] for name in ("outcome", "failure", "issues", "repairs")}
                 row["answer"] = parsed_of(answer)

@@ -28,6 +28,7 @@ from openclawbench.release.statistics.corpus import (
     BASE_COLUMNS,
     COMPUTED_FROM,
     HUMAN_COLUMNS,
+    NO_LABELS,
     Corpus,
     both_sure,
     count_labels,
@@ -37,6 +38,7 @@ from openclawbench.release.statistics.corpus import (
 from openclawbench.release.statistics.files import DATA, FOLDER, TEXT, drawn, picture_name, stamp
 from openclawbench.release.statistics.files import text as as_text
 from openclawbench.release.statistics.statistics import COLUMNS, TABLES, identities, statistics
+from openclawbench.release.unjudged import nobody_judged
 from openclawbench.release.validate.compare import compare, read_json, too_large
 from openclawbench.release.validate.findings import Findings
 from openclawbench.release.validate.lines import Line
@@ -79,13 +81,18 @@ def columns_of(lines: Sequence[Line]) -> pl.DataFrame:
 
 def corpus_of_lines(root: Path, records: Iterable[pl.DataFrame]) -> Corpus:
     """The corpus for the statistics, from the JSONL files only; the writer reads Parquet."""
-    labels = [
-        count_labels(rows.lazy(), cut, side).collect()
-        for cut, folder in CUTS.items()
-        for side in SIDES
-        for rows in jsonl(root / f"{folder}silver_{side}_labels.jsonl", LabelRow)
-    ]
-    pool = pl.concat(jsonl(root / POOL_FILE, PoolRow))
+    is_unjudged = nobody_judged(root)
+    labels = (
+        [NO_LABELS]
+        if is_unjudged
+        else [
+            count_labels(rows.lazy(), cut, side).collect()
+            for cut, folder in CUTS.items()
+            for side in SIDES
+            for rows in jsonl(root / f"{folder}silver_{side}_labels.jsonl", LabelRow)
+        ]
+    )
+    pool = empty(PoolRow) if is_unjudged else pl.concat(jsonl(root / POOL_FILE, PoolRow))
     human = None
     if released(root / HUMAN_FILE):
         human = pl.concat(jsonl(root / HUMAN_FILE, HumanAudited)).select(HUMAN_COLUMNS)

@@ -9,7 +9,7 @@ from openclawbench.fulltax.annotation.checks import check
 from openclawbench.fulltax.annotation.draft import DECIDED, Draft
 from openclawbench.fulltax.annotation.quote_grounding import is_grounded
 from openclawbench.records.packet import Evidence
-from openclawbench.records.release import Master
+from openclawbench.records.release import Master, Stages
 from openclawbench.records.tiers import BASELINE_JUDGES, BASELINE_TIER, REPAIRED, REVIEW, STATUS_OF
 from openclawbench.records.vocabulary import (
     ONSETS,
@@ -55,6 +55,8 @@ def problems(row: Master, taxonomy: Taxonomy, rules: CheckRules) -> Iterator[Pro
     yield from decision(row)
     if row.quality_tier == REVIEW:
         yield from as_answered(row)
+    elif row.quality_tier is None:
+        yield from unjudged(row)
     else:
         yield from acceptance(row)
         yield from quotes(row)
@@ -139,6 +141,21 @@ def as_answered(row: Master) -> Iterator[Problem]:
     for name in DECIDED:
         if getattr(row, name) != getattr(answered, name):
             yield "label", f"is in review, and its {name} is not the one that the judge answered"
+
+
+def unjudged(row: Master) -> Iterator[Problem]:
+    """A record without a tier has no answer, and nothing that follows from one."""
+    empty = Draft()
+    for name in DECIDED:
+        if getattr(row, name) != getattr(empty, name):
+            yield "label", f"has no tier, so nobody judged it, and its {name} is {getattr(row, name)!r}"
+    from_judge = (
+        row.provenance.judge,
+        row.provenance.judge_model,
+        *(getattr(row.stages, name) for name in Stages.model_fields),
+    )
+    if any(value is not None for value in from_judge) or row.repairs:
+        yield "tier", "has no tier, and has a judge, an answer or a repair"
 
 
 def acceptance(row: Master) -> Iterator[Problem]:

@@ -19,7 +19,7 @@ from openclawbench.release.validate.records.key_tables import KeyTable
 class RecordDigest:
     """A record of the master table; about 1 KB."""
 
-    tier: str
+    tier: str | None  # None: nobody judged it
     digest: bytes  # of its line
     positive: bytes | None  # of its line in the positives of its label_status; None if it has none
     stages: dict[str, bytes | None]  # stage -> digest of its parsed answer
@@ -31,7 +31,7 @@ Records = KeyTable[RecordDigest]
 
 def records_in(connection: sqlite3.Connection) -> Records:
     """The table of the records in a temporary database."""
-    decoder = msgspec.msgpack.Decoder(tuple[str, bytes, bytes | None, dict[str, bytes | None], dict[str, Any]])
+    decoder = msgspec.msgpack.Decoder(tuple[str | None, bytes, bytes | None, dict[str, bytes | None], dict[str, Any]])
     encoder = msgspec.msgpack.Encoder()
     return KeyTable(
         connection,
