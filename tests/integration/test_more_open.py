@@ -48,7 +48,7 @@ def test_labels_of_a_model_are_not_replaced_by_those_of_the_embedded_judge(
     before, asked = files(data / "release"), endpoint.count()
     plain = call("release", "--data", data, env=env)
     assert plain.status == 2
-    assert "labels of test-model replaced by those of the embedded judge (--judge rules)" in plain.err
+    assert "labels of test-model would be gone (--judge rules)" in plain.err
     assert (files(data / "release"), endpoint.count()) == (before, asked)
     (data / "openclawbench.toml").write_text(f'raw = "{raw}"\njudge = "openai"\nmodel = "test-model"\n')
     again = call("release", "--data", data, "--oracle", arguments(endpoint, data, raw)[6], env=env)

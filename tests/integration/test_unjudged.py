@@ -93,14 +93,16 @@ def test_it_is_valid_and_what_does_not_fit_is_named(unjudged: Ran, small: Ran, t
     assert "severity is 'high'" in messages["label", table.relative_to(release).as_posix()]
 
 
-def test_it_says_what_judging_costs_and_how(unjudged: Ran) -> None:
+def test_it_says_what_judging_costs_and_how(unjudged: Ran, tmp_path: Path) -> None:
     cost = unjudged.ended.json["judging"]
     assert cost["records"] == 12
     assert cost["calls"] >= 12
     assert cost["prompt_tokens"] > 12 * 1000
     assert cost["usd"] is None
-    again = call("run", "--data", unjudged.data, "--price-in", "1", "--price-out", "2", env=NOBODY)
-    assert again.status == 0
+    data = Path(shutil.copytree(unjudged.data, tmp_path / "data"))
+    again = call("run", "--data", data, "--jsonl", "gz", "--price-in", "1", "--price-out", "2", env=NOBODY)
+    assert again.status == 0, again.err
+    assert validate(data / "release").kept == []
     expected = (cost["prompt_tokens"] + 2 * cost["completion_tokens"]) / 1e6
     assert f"about {expected:.2f} USD" in again.text
     for way in ("--base-url", "--batch-files"):
