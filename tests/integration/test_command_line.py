@@ -132,7 +132,7 @@ def calls(small: Ran, nasty: Path, out: Path) -> dict[str, Ended]:
         ("no_such_verb", "No such command 'frobnicate'"),
         ("no_such_stage", "error: --to nonsense: there is no such stage. Use one of: normalize, enrich, "),
         ("no_such_fulltax_stage", "error: --stage d: FullTax has no such stage. Use a, b1, b2 or c."),
-        ("no_such_judge", "error: judge oracle: there is no such judge. Use one of: rules, openai."),
+        ("no_such_judge", "error: judge oracle: there is no such judge. Use one of: none, openai."),
         ("status_nowhere", "nowhere: there is no such folder. Make one: openclawbench run --raw FOLDER"),
         ("trace_no_step", "has no step 99; it has "),
         (

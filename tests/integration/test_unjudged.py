@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 from child import EXAMPLE, Ran, call, few_shards
 
-from openclawbench import open_data, run, validate
+from openclawbench import open_data, open_release, run, validate
 from openclawbench.errors import UsageError
 from openclawbench.records.tiers import UNJUDGED
 from openclawbench.release.unjudged import UNJUDGED_NOTICE
@@ -155,6 +155,22 @@ def test_every_command_copes(unjudged: Ran, small: Ran, tmp_path: Path, argument
     ended = call(*(places.get(word, word) for word in arguments), *data, env=NOBODY)
     assert ended.status == 0, ended.err
     assert "Traceback" not in ended.err
+
+
+def test_what_needs_labels_says_that_nobody_judged(unjudged: Ran) -> None:
+    release = unjudged.data / "release"
+    for command in (
+        ["audit", "sample-calibration", "--data", unjudged.data, "--pool", "labelled"],
+        ["detect", "baseline", "majority", "--release", release],
+    ):
+        ended = call(*command, env=NOBODY)
+        assert ended.status == 2
+        assert f"{release}: nobody has judged these records, so there are no labels. Name a judge" in ended.err
+    opened = open_release(release)
+    assert opened.table().collect().height == 13
+    for read in (lambda: opened.labels("test"), lambda: opened.splits):
+        with pytest.raises(UsageError, match="nobody has judged"):
+            read()
 
 
 def test_a_judged_release_is_not_replaced_by_one_without_labels(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from openclawbench.release.files.parquet import rows_of, shards_of
 from openclawbench.release.labels.labels import hold_out_rows
 from openclawbench.release.labels.places import CUT_NAMES, CUTS, SIDES
 from openclawbench.release.release_folder import CHECKSUMS
+from openclawbench.release.unjudged import refuse_unjudged
 from openclawbench.release.validate.findings import Findings
 from openclawbench.storage.data_folder import read_json
 
@@ -38,7 +39,8 @@ class Release:
 
     @property
     def splits(self) -> dict[str, Any]:
-        """splits.json: how the corpus was cut, and what leaks."""
+        """splits.json: how the corpus was cut, and what leaks. UsageError where nobody judged."""
+        refuse_unjudged(self.path)
         return self._document("splits.json")
 
     def records(self, source_model: str | None = None) -> Iterator[Master]:
@@ -55,8 +57,9 @@ class Release:
         """The label rows of a side (schema("label_row")).
 
         `cut`: default, paper, or the source model that is held out. `label_status` is accepted, baseline (the rules
-        judge's) or, only with `review`, needs_review. UsageError for another cut or side.
+        judge's) or, only with `review`, needs_review. UsageError for another cut or side, and where nobody judged.
         """
+        refuse_unjudged(self.path)
         if side not in SIDES:
             raise UsageError(f"side={side!r}: use one of {', '.join(SIDES)}.")
         if cut in CUT_NAMES:

@@ -30,6 +30,7 @@ from openclawbench.release.labels.labels import hold_out_rows
 from openclawbench.release.labels.places import CUT_NAMES, CUTS, SIDES
 from openclawbench.release.record_key import Key, key_of
 from openclawbench.release.release_folder import refuse_other_folder, release_digest
+from openclawbench.release.unjudged import refuse_unjudged
 from openclawbench.tables.record import TRAJECTORY_KEY
 from openclawbench.version import __version__
 
@@ -162,6 +163,7 @@ def read_labels(root: Path, choice: LabelSelection) -> LabelSet:
     are people's; reviews without a settled verdict are left out (`no_settled_verdict`).
     """
     refuse_other_folder(root)
+    refuse_unjudged(root)
     release_digest(root)
     check_choice(root, choice)
     if choice.pool == HUMAN_POOL:

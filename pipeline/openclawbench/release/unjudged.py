@@ -5,6 +5,7 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
+from openclawbench.errors import UsageError
 from openclawbench.records.tiers import UNJUDGED
 from openclawbench.release.files.names import LINE_FILES, MASTER_FILE, REVIEW_FILE, SUMMARY
 
@@ -29,6 +30,15 @@ def names_unjudged(statuses: Collection[str], judges: Collection[str | None]) ->
 def nobody_judged(root: Path) -> bool:
     """True if the summary of the release in `root` says so; false if it cannot be read, which other checks report."""
     return is_unjudged(summary_of(root))
+
+
+def refuse_unjudged(root: Path) -> None:
+    """Raise UsageError for a release that has no label, with how to get some."""
+    if nobody_judged(root):
+        raise UsageError(
+            f"{root}: nobody has judged these records, so there are no labels. Name a judge: "
+            "openclawbench annotate --judge openai --model NAME, and release again."
+        )
 
 
 def summary_of(root: Path) -> Mapping[str, Any]:

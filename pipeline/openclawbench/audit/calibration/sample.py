@@ -20,6 +20,7 @@ from openclawbench.release.files.parquet import shards_of
 from openclawbench.release.release_folder import release_digest
 from openclawbench.release.statistics.corpus import Corpus, read_corpus
 from openclawbench.release.statistics.corrected_gap import strata_rows
+from openclawbench.release.unjudged import refuse_unjudged
 from openclawbench.reports.corrected_gap import FEW_VERDICTS, JEFFREYS, stratum_name
 from openclawbench.reports.evidence.slices import PASSING_SLICES
 from openclawbench.storage.data_folder import DataFolder
@@ -62,6 +63,7 @@ def draw(
     release is not in one. The same release, number and seed give the same rows, except for that folder. Raises
     UsageError, UnreadableInput, NotFound.
     """
+    refuse_unjudged(root)
     corpus = read_corpus(root)
     candidates, names = (labelled_pool(corpus), LABELLED) if pool_kind == "labelled" else (corpus.pool, PASSING_SLICES)
     refuse_empty_pool(root, corpus, candidates, pool_kind)
