@@ -170,8 +170,8 @@ def late_onset(row: dict[str, Any]) -> None:
 
 WAYS: dict[str, tuple[Damage, str]] = {
     "a flipped label": (both(normal, lambda row: row.update(is_anomalous=True)), "protocol_|label|numbers"),
-    "a flipped label in a label file": (in_one_row(TRAIN, any_row, lambda r: r.update(is_anomalous=True)), "labels"),
-    "another subtype in a label file": (in_one_row(TRAIN, any_row, lambda r: r.update(anomaly_type_l2="x")), "labels"),
+    "a flipped label in a label file": (in_one_row(TRAIN, any_row, lambda r: r.update(is_anomalous=True)), "splits"),
+    "another subtype in a label file": (in_one_row(TRAIN, any_row, lambda r: r.update(anomaly_type_l2="x")), "splits"),
     "a subtype outside the set": (both(anomalous, lambda r: r.update(anomaly_type_l2="laziness")), "vocabulary"),
     "a family that is another's": (
         both(anomalous, lambda r: r.update(anomaly_type_l1="state_integrity_failures")),
@@ -180,12 +180,12 @@ WAYS: dict[str, tuple[Damage, str]] = {
     "a missing line of the master table": (drop(MASTER), "tiers"),
     "a missing line of a tier": (drop(MAIN), "tiers"),
     "a missing positive": (drop(POSITIVES), "positives"),
-    "a missing label": (drop(TRAIN), "labels"),
+    "a missing label": (drop(TRAIN), "splits"),
     "a missing answer": (drop(f"{A}/stage_a_raw_pass1.jsonl"), "raw_answers"),
     "a duplicated key": (double(MASTER), "key_unique"),
-    "a duplicated label": (double(TRAIN), "key_unique|leak"),
+    "a duplicated label": (double(TRAIN), "splits"),
     "a duplicated answer": (double(f"{A}/stage_a_raw_pass1.jsonl"), "raw_answers"),
-    "a trajectory on both sides": (leak, "leak"),
+    "a trajectory on both sides": (leak, "splits"),
     "an onset out of range": (
         both(anomalous, lambda r: r.update(earliest_harmful_onset=r["num_steps"] + 1)),
         "onset_range",
@@ -229,7 +229,7 @@ WAYS: dict[str, tuple[Damage, str]] = {
     "a status that is not its tier's": (both(normal, lambda r: r.update(label_status="accepted")), "tier"),
     "a status that is not its record's in a label file": (
         in_one_row(TRAIN, any_row, lambda r: r.update(label_status="accepted")),
-        "labels",
+        "splits",
     ),
     "a normal record with a severity": (both(normal, lambda r: r.update(severity="low")), "label"),
     "a field too many": (both(any_row, lambda r: r.update(source_file="/home/x.jsonl")), "schema"),
@@ -238,7 +238,7 @@ WAYS: dict[str, tuple[Damage, str]] = {
     "a line that is not valid JSON": (lambda root: append(root / MASTER, b"{\n"), "json"),
     "a record left out without a reason where a model is held out": (
         drop("hold_out/scripted-a/silver_train_labels.jsonl"),
-        "labels",
+        "splits",
     ),
     "no reasons where a model is held out": (
         lambda root: (root / "hold_out" / "scripted-a" / "label_exclusions.jsonl").unlink(),
@@ -348,7 +348,7 @@ def test_worker_processes_find_the_same_in_the_same_order(copy: Path) -> None:
         damage(copy)
     seal(copy)
     findings = validate(copy, workers=1)
-    assert {"tables", "tiers", "positives", "raw_answers", "leak", "parquet", "splits"} <= set(findings.counts)
+    assert {"tables", "tiers", "positives", "raw_answers", "parquet", "splits"} <= set(findings.counts)
     assert json.dumps(validate(copy, workers=2).as_data()) == json.dumps(findings.as_data())
     assert call("validate", copy, "--json", "--workers", "2").json == json.loads(json.dumps(findings.as_data()))
 

@@ -1,6 +1,5 @@
 """Parquet beside JSONL: the same rows with declared types, in row groups and files of a bounded size."""
 
-import sqlite3
 from pathlib import Path
 
 import pyarrow as pa
@@ -9,15 +8,9 @@ import pytest
 
 from openclawbench.base.canonical_json import canonical_json
 from openclawbench.records.release import LabelRow, Master
-from openclawbench.release.files.names import BOTH_FILE
 from openclawbench.release.files.parquet import ParquetTable, arrow_schema, name_parts, rows_of, shards_of, table_of
 from openclawbench.release.files.staging_folder import StagingFolder
-from openclawbench.release.files.table_writer import typed_file
 from openclawbench.release.settings import Parquet, PublishRules
-from openclawbench.release.validate.findings import Findings
-from openclawbench.release.validate.labels.second_pass import check_both
-from openclawbench.release.validate.records.key_tables import KeyCounts
-from openclawbench.release.validate.records.record_digest import records_in
 from openclawbench.storage.data_folder import DataFolder
 
 SIZES = Parquet(row_group_rows=3, row_group_bytes=1_000, shard_bytes=1_200, compression_level=1)
@@ -111,15 +104,3 @@ def test_a_field_that_is_no_column_is_refused(tmp_path: Path) -> None:
 def test_the_settings_in_force_are_readable_and_every_type_of_a_master_record_is_known() -> None:
     assert PublishRules.load().parquet.row_group_rows <= 250
     assert pa.types.is_struct(arrow_schema(Master).field("steps").type.value_type)
-
-
-@pytest.mark.parametrize("step", [1, -1])
-def test_rows_of_both_passes_are_compared_in_the_order_of_their_file(
-    tmp_path: Path, lines: list[bytes], step: int
-) -> None:
-    (tmp_path / BOTH_FILE).write_bytes(b"".join(line + b"\n" for line in lines[::-1]))
-    pq.write_table(table_of(lines[::step], arrow_schema(LabelRow)), tmp_path / typed_file(BOTH_FILE))
-    findings, connection = Findings(), sqlite3.connect(":memory:")
-    check_both(tmp_path, records_in(connection), KeyCounts(connection, "sure"), findings)
-    connection.close()
-    assert findings.counts["parquet"] == (step == 1)

@@ -9,8 +9,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from openclawbench.exam.sitting import CERTIFICATE, Exam, sit
+from openclawbench.release.provenance import OF_RULES_JUDGE
 from openclawbench.storage.data_folder import DataFolder
-from openclawbench.workspace.certificates import OF_RULES_JUDGE
 from openclawbench.workspace.progress import Progress
 from tools.exam.mechanisms import BUILD, SET_ASIDE, counted, evidence_of, fired, markdown
 

@@ -64,6 +64,7 @@ POSITION_COLUMNS = ("row_id",)  # columns of input rows that give the position o
 RULES = "rules.json"  # of a release: the content of every rule file in force
 OWN_RULES: tuple[type[Rules], ...] = (PublishRules, PrivacyRules)  # no label follows from them
 Certificates = Mapping[int, JudgeCertificate | None]  # annotation pass -> what its judge did on the exam
+OF_RULES_JUDGE = Path(__file__).parent / "rules_judge_certificate.json"
 NOT_IN_NAME = re.compile(r"[^a-z0-9._/-]+")
 
 
@@ -171,6 +172,11 @@ def judge_used(number: int, judge: Judge, blind: bool | None, certificate: Judge
         blind=blind,
         certificate=certificate,
     )
+
+
+def shipped_certificate() -> JudgeCertificate:
+    """The certificate of the rules judge that comes with the program."""
+    return JudgeCertificate.model_validate_json(OF_RULES_JUDGE.read_bytes())
 
 
 def program_digest() -> str:

@@ -10,7 +10,7 @@ from openclawbench.sources.base import Source
 from openclawbench.sources.llm_benchmark import LlmBenchmark
 from openclawbench.sources.message_list import MessageList
 from openclawbench.sources.mini_swe_agent import MiniSweAgent
-from openclawbench.sources.openclaw.adapter import OpenClaw
+from openclawbench.sources.openclaw.adapter import STORED, OpenClaw
 from openclawbench.sources.run_artifact.adapter import RunArtifact
 
 FORMATS: tuple[Source, ...] = (
@@ -26,6 +26,11 @@ FORMATS: tuple[Source, ...] = (
     MessageList(),
 )
 PART_OF = "part_of"  # key of the context of a part that no adapter claims: the adapter of its file
+
+
+def format_names() -> set[str]:
+    """Every value of `source_format`: the formats of all adapters, and a session of an OpenClaw store."""
+    return {STORED, *(source.format_name for source in FORMATS), *(source.name for source in FORMATS)}
 
 
 def source_named(name: str | None) -> Source | None:

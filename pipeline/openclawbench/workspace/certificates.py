@@ -9,15 +9,13 @@ from openclawbench.base.terminal import safe
 from openclawbench.judge.prompts import prompt_files
 from openclawbench.judge.protocol import Judge
 from openclawbench.records.certificate import JudgeCertificate
-from openclawbench.release import __file__ as release_room
-from openclawbench.release.provenance import Certificates
+from openclawbench.release.provenance import OF_RULES_JUDGE, Certificates
 from openclawbench.rules.construct.packet import is_blind
 from openclawbench.rules.loading.rule_file import Overrides
 from openclawbench.runtime.run import Run
 from openclawbench.storage.data_folder import DataFolder
 
 PATTERN = "exam/*/results/*/certificate.json"  # in a data folder
-OF_RULES_JUDGE = Path(release_room).parent / "rules_judge_certificate.json"
 
 
 def quoted_certificates(data: DataFolder, run: Run) -> Certificates:

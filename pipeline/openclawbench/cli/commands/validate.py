@@ -43,6 +43,8 @@ def print_findings(findings: Findings) -> None:
         warning = "warning: a key is left " if row["group"] == "key" else ""
         count = f"{pluralize(row['finds'], 'find')} in {pluralize(row['records'], 'record')}"
         console.print(f"{warning}in {PLACES[row['where']]}: {row['kind']}: {count}")
+    for note in findings.notes:
+        console.print(f"note: {note}")
     checked = ", ".join(f"{count} {name}" for name, count in findings.checked.items())
     if findings.ok:
         console.print(f"valid: {checked}")

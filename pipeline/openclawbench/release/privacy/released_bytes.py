@@ -4,7 +4,7 @@ the metadata of Parquet files and pictures. They are searched for keys as they s
 import base64
 import struct
 import zlib
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -48,11 +48,14 @@ def refuse_keys(root: Path, privacy_finder: PrivacyFinder) -> None:
         )
 
 
-def finds_in_files(root: Path, privacy_finder: PrivacyFinder) -> Iterator[ByteFind]:
-    """Keys in every file of a release but in the lines of records, in the order of files."""
+def finds_in_files(root: Path, privacy_finder: PrivacyFinder, known: Container[str] = ()) -> Iterator[ByteFind]:
+    """Keys in every file of a release but in the lines of records, in the order of files. `known`: paths of files whose
+    bytes are those that searched records give, so that they hold nothing more."""
     groups = privacy_finder.rules.blocked_in_names() & KEYS
     for path in sorted(path for path in root.rglob("*") if path.is_file()) if groups else ():
         name = path.relative_to(root).as_posix()
+        if name in known:
+            continue
         masked = masked_name(name, groups, privacy_finder)
         if masked != name:
             yield ByteFind(masked, "name", None, "name", masked)

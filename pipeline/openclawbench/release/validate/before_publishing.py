@@ -72,7 +72,7 @@ def refuse_invalid(root: Path, files: Sequence[CheckedFile]) -> None:
     counts = sum_counts([empty(SummaryCount), *(checked.counts for checked in files)])
     check_numbers(root, models_of(root), counts, findings)
     columns = (pl.read_parquet(path, glob=False) for checked in files for path in checked.columns)
-    check_statistics(root, columns, findings, pictures=False)
+    check_statistics(root, columns, findings)
     if findings.kept:
         finding = findings.kept[0]
         place = finding.file if finding.line is None else f"{finding.file}:{finding.line}"

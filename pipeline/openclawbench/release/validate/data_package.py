@@ -2,33 +2,32 @@
 
 import sqlite3
 from collections import Counter
-from collections.abc import Mapping
-from pathlib import Path
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path, PurePosixPath
 from typing import Any, get_args
 
-import pyarrow as pa
 from pydantic import ValidationError
 
 from openclawbench.base.canonical_json import canonical_json
 from openclawbench.errors import InvalidRules
-from openclawbench.records.certificate import CONFIDENCE, JudgeCertificate
-from openclawbench.records.datapackage import INPUTS_FILE, DataPackage, Disposition, InputFile, JudgeUsed, MadeFrom
-from openclawbench.records.json_schema import SCHEMA_VERSION
-from openclawbench.records.tiers import BASELINE_JUDGES
+from openclawbench.records.datapackage import INPUTS_FILE, DataPackage, Disposition, InputFile, MadeFrom
 from openclawbench.release.card.croissant import NAME as CROISSANT
 from openclawbench.release.card.described import README
-from openclawbench.release.input_files import INPUTS_TABLE, TRAJECTORY
+from openclawbench.release.input_files import TRAJECTORY
+from openclawbench.release.labels.labels import as_json
 from openclawbench.release.provenance import NAME, data_package, program_digest, resources
 from openclawbench.release.settings import PublishRules
+from openclawbench.release.validate.again.same_files import json_differences
+from openclawbench.release.validate.again.write_again import verdicts_of
 from openclawbench.release.validate.compare import compare, read_json
-from openclawbench.release.validate.files.parquet_tables import check_columns, check_rows
 from openclawbench.release.validate.findings import Findings
 from openclawbench.release.validate.lines import raw_lines, read_line, schema_error_of
+from openclawbench.release.validate.provenance import check_provenance
 from openclawbench.release.validate.recompute.rules_in_force import RulesInForce
 from openclawbench.release.validate.records.key_tables import KeyCounts, side_by_side
 from openclawbench.release.validate.records.record_digest import Records
-from openclawbench.reports.measures import NO_INTERVAL, proportion
 
+COPY = "copy_of"  # reason of a copy
 AFTER = (NAME, README, CROISSANT)  # written when the others are there
 
 
@@ -66,21 +65,17 @@ class Inputs:
     """What is kept of the inputs that a release names: how many became each record, and the licences that are stated
     for them."""
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    def __init__(self, connection: sqlite3.Connection, models: Iterable[str]) -> None:
+        self.models = {*models}
         self.of_record = KeyCounts(connection, "inputs")
         self.licenses: Counter[str] = Counter()  # of those that became a record
 
     def read(self, root: Path, findings: Findings) -> None:
-        """Read and check input_files.jsonl, a line at a time; the Parquet file has the same rows."""
+        """Read and check input_files.jsonl, a line at a time."""
         for number, raw in raw_lines(root, INPUTS_FILE, findings):
             line = read_line(INPUTS_FILE, number, raw, InputFile, findings)
             if line is not None:
                 self.add(line.record, findings)
-        try:
-            check_columns(root, [root / INPUTS_TABLE], InputFile, findings)
-            check_rows(root, INPUTS_FILE, [root / INPUTS_TABLE], InputFile, findings)
-        except (pa.ArrowException, OSError) as error:
-            findings.add("parquet", INPUTS_TABLE, f"cannot be read: {str(error).splitlines()[0]}")
 
     def add(self, input_file: InputFile, findings: Findings) -> None:
         """An input has a known disposition, and with it a trajectory or a reason."""
@@ -96,6 +91,21 @@ class Inputs:
             lacking = "trajectory_id" if input_file.disposition == TRAJECTORY else "reason"
             message = f"{label}: disposition is {input_file.disposition}, and it has no {lacking}"
             findings.add("inputs", INPUTS_FILE, message)
+        for message in self.contradictions(input_file):
+            findings.add("inputs", INPUTS_FILE, f"{label}: {message}")
+
+    def contradictions(self, input_file: InputFile) -> Iterator[str]:
+        """What is contradictory in a row: its path is inside the raw folder, and its model is that of a folder or a
+        record."""
+        parts = PurePosixPath(input_file.path).parts
+        if ".." in parts or input_file.path.startswith("/"):
+            yield "path leads out of the raw folder"
+        if input_file.source_model not in self.models | {parts[0] if len(parts) > 1 else ""}:
+            yield f"source_model is {input_file.source_model}, which neither a record nor its path names"
+        if (input_file.disposition == "copy") != (input_file.reason == COPY):
+            yield f"disposition is {input_file.disposition}, and its reason is {input_file.reason}"
+        if input_file.disposition == TRAJECTORY and input_file.reason is not None:
+            yield f"disposition is {TRAJECTORY}, and it has the reason {input_file.reason}"
 
 
 def check_data_package(
@@ -124,9 +134,18 @@ def check_data_package(
             )
     check_made_from(package.provenance, digests, records, findings)
     check_inputs(inputs, records, findings)
+    named = sorted(used.annotation_pass for used in package.provenance.judges)
+    if named != passes:
+        findings.add(
+            "datapackage", NAME, f"judges are named of the passes {named}, the release holds those of {passes}"
+        )
     if in_force is not None:
         check_dataset(root, package, inputs, in_force, findings)
-        check_judges(in_force, passes, findings)
+        check_provenance(in_force, verdicts_of(root), findings)
+    expected_bytes = as_json(package.model_dump())
+    if (root / NAME).read_bytes() != expected_bytes:
+        for number, message in json_differences((root / NAME).read_bytes(), expected_bytes):
+            findings.add("datapackage", NAME, message, number)
 
 
 def check_made_from(provenance: MadeFrom, digests: Mapping[str, str], records: Records, findings: Findings) -> None:
@@ -139,30 +158,10 @@ def check_made_from(provenance: MadeFrom, digests: Mapping[str, str], records: R
         findings.add(
             "datapackage", NAME, f"records have a judge that the package does not name: {canonical_json(list(judge))}"
         )
-    for used in provenance.judges:
-        if used.certificate is not None:
-            check_certificate(used, used.certificate, provenance, findings)
     prompts = {f"prompts/{prompt.stage}/{prompt.version}.md": prompt.sha256 for prompt in provenance.prompts}
     for path, sha256 in digests.items():
         if path.startswith("prompts/") and prompts.get(path) != sha256:
             findings.add("datapackage", NAME, f"{path} is not the prompt that the package names as in force")
-    if provenance.schema_version != SCHEMA_VERSION:
-        message = f"schema_version is {provenance.schema_version}, the records are of schema {SCHEMA_VERSION}"
-        findings.add("datapackage", NAME, message)
-
-
-def check_certificate(
-    judge: JudgeUsed, certificate: JudgeCertificate, provenance: MadeFrom, findings: Findings
-) -> None:
-    """A certificate is of the judge that it is stored with, and its shares follow from its counts."""
-    prompts = {prompt.stage: prompt.sha256 for prompt in provenance.prompts}
-    if not certificate.is_of(judge.judge, judge.judge_model, prompts, judge.blind):
-        findings.add("datapackage", NAME, f"the certificate of pass {judge.annotation_pass} is of another judge")
-    for name, share in certificate.shares().items():
-        interval = proportion(share.part, share.whole, CONFIDENCE) if 0 <= share.part <= share.whole else NO_INTERVAL
-        if (share.share, share.low, share.high) != tuple(interval):
-            message = f"the certificate of pass {judge.annotation_pass}: {name} does not follow from its counts"
-            findings.add("datapackage", NAME, message)
 
 
 def check_inputs(inputs: Inputs, records: Records, findings: Findings) -> None:
@@ -184,23 +183,3 @@ def check_dataset(root: Path, package: DataPackage, inputs: Inputs, in_force: Ru
         return
     left_out = {"resources", "provenance"}
     compare(package.model_dump(exclude=left_out), expected.model_dump(exclude=left_out), NAME, "datapackage", findings)
-
-
-def check_judges(in_force: RulesInForce, passes: list[int], findings: Findings) -> None:
-    """A judge is named for each pass that has answers, and none where nobody judged. If this program made the release,
-    the embedded judge is its own."""
-    named_passes = sorted(named_judge.annotation_pass for named_judge in in_force.provenance.judges)
-    if named_passes != passes:
-        findings.add(
-            "datapackage", NAME, f"judges are named of the passes {named_passes}, the release holds those of {passes}"
-        )
-    for named_judge in in_force.provenance.judges:
-        if named_judge.judge in BASELINE_JUDGES and in_force.same_program:
-            try:
-                judge = in_force.judge()
-            except (InvalidRules, TypeError) as error:
-                findings.add("rules", NAME, f"the embedded judge's rules cannot be used: {error}")
-                continue
-            if (judge.digest, judge.model) != (named_judge.digest, named_judge.judge_model):
-                message = f"the embedded judge has the digest {judge.digest[:12]}…, it says {named_judge.digest[:12]}…"
-                findings.add("datapackage", NAME, message)

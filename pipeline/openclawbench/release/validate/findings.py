@@ -7,7 +7,7 @@ from typing import Any
 KEPT = 20  # findings of a check that are kept; the others are only counted
 WHAT_TO_DO = {  # check -> what its findings mean and what to do
     "derived": "The stages give another value for the released texts and answers. Release again.",
-    "splits": "The stage split divides the released records differently. Release again; never edit label files.",
+    "splits": "The stage split gives other label files for the released records. Release again; never edit them.",
     "record_index": "A record's line is not the one that was released. Download the file again, or release again.",
     "rules": "Rules, their digests and their copies must agree. Release again; never edit rules in a release.",
     "listing": "jsonl_files.json must list the files of the model's tables. Download both again, or release again.",
@@ -17,8 +17,9 @@ WHAT_TO_DO = {  # check -> what its findings mean and what to do
     "file_not_listed": "The file does not come from this release. Remove it, or release again.",
     "json": "The file is damaged or was edited. Download it again.",
     "schema": "The line does not have the published format. Download the file again, or release again.",
-    "labels": "A label row must repeat its record. Release again; never edit label files.",
-    "leak": "A record or task is on a side where it must not be: results on this split are invalid. Release again.",
+    "rewrite": "What is broken in the files above keeps the release from being written again. Mend it first.",
+    "human": "A verdict must be as reviewers gave it, beside its record. Release again from the reviews.",
+    "file_unknown": "The file is in no release of this content. Remove it, or release again.",
     "tiers": "Each record must be in the file of its tier, unchanged. Download the file again, or release again.",
     "positives": "The file must repeat the anomalous records of the master table. Release again.",
     "parquet": "Parquet and JSONL must hold the same rows. Download both again, or release again.",
@@ -51,6 +52,7 @@ class Findings:
     counts: Counter[str] = field(default_factory=Counter)
     checked: Counter[str] = field(default_factory=Counter)  # what was checked: files, lines, quotes …
     reported: list[dict[str, Any]] = field(default_factory=list)  # no faults: finds in text, by kind
+    notes: list[str] = field(default_factory=list)  # no faults: what could not be compared, and why
 
     def add(self, check: str, file: str, message: str, line: int | None = None) -> None:
         """Count a finding, and keep it while the check has fewer than KEPT."""
@@ -66,6 +68,7 @@ class Findings:
         self.counts.update(other.counts - kept)
         self.checked.update(other.checked)
         self.reported += other.reported
+        self.notes += other.notes
 
     @property
     def ok(self) -> bool:
@@ -79,6 +82,7 @@ class Findings:
             "checked": dict(self.checked),
             "counts": dict(self.counts),
             "reported": self.reported,
+            "notes": self.notes,
             "findings": [vars(finding) for finding in self.kept],
             "what_to_do": self.what_to_do(),
         }

@@ -190,8 +190,8 @@ def plain_data(raw: bytes) -> Any:
     return json.loads(raw.decode("utf-8"))
 
 
-def read_line(name: str, number: int, raw: bytes, record: type[R], findings: Findings) -> ValidLine[R] | None:
-    """One line, or None with a finding. The JSON Schema and the record must agree on whether it is valid."""
+def read_value(name: str, number: int, raw: bytes, findings: Findings) -> Any:
+    """A line as plain data; None with a finding if it is not JSON text of a value."""
     try:
         value = plain_data(raw)
     except UnicodeDecodeError as error:
@@ -199,6 +199,16 @@ def read_line(name: str, number: int, raw: bytes, record: type[R], findings: Fin
         return None
     except (ValueError, RecursionError) as error:
         findings.add("json", name, f"is not valid JSON: {error}", number)
+        return None
+    if value is None:
+        findings.add("schema", name, "is null, not an object", number)
+    return value
+
+
+def read_line(name: str, number: int, raw: bytes, record: type[R], findings: Findings) -> ValidLine[R] | None:
+    """One line, or None with a finding. The JSON Schema and the record must agree on whether it is valid."""
+    value = read_value(name, number, raw, findings)
+    if value is None:
         return None
     schema_error = schema_error_of(value, record)
     try:

@@ -7,12 +7,10 @@ from typing import Any, Literal
 
 from openclawbench.base.gc_control import gc_disabled
 from openclawbench.records.datapackage import MadeFrom
-from openclawbench.release.files.names import MASTER_FILE, ROOT
+from openclawbench.release.files.names import MASTER_FILE, ROOT, STAGES
 from openclawbench.release.privacy.finder import PrivacyFinder
 from openclawbench.release.privacy.rules import PrivacyRules
 from openclawbench.release.privacy.scan import TextScan
-from openclawbench.release.validate.files.divided_tables import check_divided
-from openclawbench.release.validate.files.parquet_tables import check_parquet_tables
 from openclawbench.release.validate.files.released_text import scan_model
 from openclawbench.release.validate.findings import Findings
 from openclawbench.release.validate.model_files import ModelTables, check_model
@@ -24,8 +22,8 @@ from openclawbench.release.validate.records.record_index import index_in
 from openclawbench.release.validate.records.spool import Spool
 
 MARKED = "marked"  # the table of Recomputed.marked
-Kind = Literal["records", "parquet", "text"]
-KINDS: tuple[Kind, ...] = ("records", "parquet", "text")
+Kind = Literal["records", "text"]
+KINDS: tuple[Kind, ...] = ("records", "text")
 
 
 @dataclass(frozen=True)
@@ -56,7 +54,7 @@ class ModelResult:
 
     findings: Findings = field(default_factory=Findings)
     scan: TextScan = field(default_factory=TextScan)
-    statistics: list[Path] = field(default_factory=list)
+    lines: list[Path] = field(default_factory=list)  # files of sorted ReleaseLine
     fingerprints: list[Path] = field(default_factory=list)
     second: list[Path] = field(default_factory=list)
 
@@ -65,10 +63,7 @@ def carry_out(task: ModelTask) -> ModelResult:
     """Carry out one task."""
     result = ModelResult()
     with gc_disabled():
-        if task.kind == "parquet":
-            check_parquet_tables(task.root, task.model, result.findings)
-            check_divided(task.root, task.model, result.findings)
-        elif task.kind == "text":
+        if task.kind == "text":
             result.scan = scan_model(task.root, task.model, PrivacyFinder(task.privacy))
         else:
             check_records(task, result)
@@ -79,10 +74,11 @@ def check_records(task: ModelTask, result: ModelResult) -> None:
     """Check the records of a model, and keep what the checks of the corpus need."""
     task.database.unlink(missing_ok=True)  # of a worker that was killed
     with open_database(task.database) as connection, open_database(task.index_file) as index_connection:
-        spools = [Spool(task.scratch, f"{task.model}-{name}") for name in ("statistics", "fingerprints", "second")]
-        statistics, fingerprints, second = spools
+        spools = [Spool(task.scratch, f"{task.model}-{name}") for name in ("fingerprints", "second")]
+        fingerprints, second = spools
         recomputed = Recomputed(task.marker, KeyCounts(connection, MARKED), fingerprints, second)
-        tables = ModelTables(connection, records_in(connection), statistics)
+        lines = f"lines-{task.model}"
+        tables = ModelTables(records_in(connection), str(task.scratch / lines), task.passes)
         deriver = None
         if task.contents is not None and task.provenance is not None:
             in_force = RulesInForce(task.root, task.contents, task.provenance)
@@ -92,4 +88,6 @@ def check_records(task: ModelTask, result: ModelResult) -> None:
         check_model(task.root, task.model, index_in(index_connection), deriver, tables, result.findings)
         for spool in spools:
             spool.flush()
-        result.statistics, result.fingerprints, result.second = (spool.files for spool in spools)
+        result.fingerprints, result.second = (spool.files for spool in spools)
+        count = 1 + len(STAGES) * len(task.passes)
+        result.lines = [task.scratch / f"{lines}-{number}.parquet" for number in range(count)]

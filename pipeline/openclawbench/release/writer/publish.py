@@ -43,6 +43,7 @@ from openclawbench.release.writer.steps import ROUNDS, Checks, carry_out
 from openclawbench.release.writer.summarize import summary
 from openclawbench.rules.fulltax.taxonomy import Taxonomy
 from openclawbench.rules.loading.rule_file import rule_path
+from openclawbench.rules.release.release import ReleaseRules
 from openclawbench.runtime.engines.serial import Serial
 from openclawbench.runtime.run import Run, digest
 from openclawbench.storage.data_folder import DataFolder, read_json, write_json
@@ -110,6 +111,7 @@ def rules_and_tables(run: Run) -> dict[str, Any]:
         "overrides": run.overrides,
         "settings": settings,
         "privacy": PrivacyRules.load(overrides=run.overrides),
+        "release_rules": ReleaseRules.load(overrides=run.overrides),
         "pieces": plan_pieces(data.scan(LineSize, keys[LineSize]), settings.jsonl_shard_bytes),
         "required_files": [*line_files(summary(counts), LINE_FILES), *(RAW_FILES if second else ())],
         "is_unjudged": is_unjudged(summary(counts)),

@@ -127,11 +127,15 @@ def master_tables(written: list[WrittenPiece]) -> list[str]:
 
 
 def write_label_files(
-    staging: StagingFolder, assignments: list[Path], certificates: pl.LazyFrame, overrides: Overrides, is_unjudged: bool
+    staging: StagingFolder,
+    assignments: list[Path],
+    certificates: pl.LazyFrame,
+    release_rules: ReleaseRules,
+    is_unjudged: bool,
 ) -> None:
     """The label files of every cut; none where nobody judged."""
     if not is_unjudged:
-        write_labels(assignments, certificates.collect(), staging, ReleaseRules.load(overrides=overrides))
+        write_labels(assignments, certificates.collect(), staging, release_rules)
 
 
 def write_human_rows(staging: StagingFolder, verdicts: Sequence[HumanVerdict], assignments: list[Path]) -> None:

@@ -52,6 +52,8 @@ from openclawbench.sources.sidecars.run_artifact_context import (
 )
 from openclawbench.sources.step_builder import written_out
 
+STORED = "openclaw_sqlite"  # format of a session of a store
+
 
 class OpenClaw(Source):
     """The adapter. Formats of pi v1 (no version, no ids) to release 2026.7."""
@@ -186,7 +188,7 @@ def begin_session(
     body = [row for row in lines[1:] if row.value.type != "session"]
     outcomes = context.get("outcomes", [])
     session = ParsedSession(
-        source_format="openclaw_sqlite" if context.get("store") else OpenClaw.name,
+        source_format=STORED if context.get("store") else OpenClaw.name,
         session_id=header.id if isinstance(header.id, str) else None,
         session_version=None if header.version is None else str(header.version),
         truncated=raw.torn,

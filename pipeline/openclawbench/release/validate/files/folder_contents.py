@@ -1,75 +1,58 @@
-"""The files in the folder: all belong to a release, each JSONL file is there in one form, and no folder is a link."""
+"""The files in the folder: all belong to a release, each JSONL file is there in one form, and no folder is a link.
+
+What a clone, the Hub's client or a file manager lays beside them is passed over: `.git`, `.gitattributes`, `.cache`,
+`.DS_Store`.
+"""
 
 import os
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from pathlib import Path
 from typing import Any
 
 from openclawbench.judge.prompts import STAGES as PROMPTED
-from openclawbench.records.datapackage import INPUTS_FILE, MadeFrom
+from openclawbench.records.datapackage import MadeFrom
 from openclawbench.records.tiers import BASELINE_JUDGES
 from openclawbench.release.card.croissant import NAME as CROISSANT
 from openclawbench.release.card.described import README
-from openclawbench.release.files.jsonl_files import CODECS, LISTING, PLAIN, table_of
-from openclawbench.release.files.names import (
-    BOTH_FILE,
-    LINE_FILES,
-    MODEL_SUMMARY,
-    RAW_FILES,
-    REFERENCE_FILE,
-    ROOT,
-    SUMMARY,
-    both_side_file,
-)
-from openclawbench.release.files.parquet import TABLES
-from openclawbench.release.files.table_writer import typed_file
-from openclawbench.release.human_audited import HUMAN_FILE
-from openclawbench.release.input_files import INPUTS_TABLE
-from openclawbench.release.labels.labels import LEFT_OUT_FILE, PART_STATUSES, POOL_FILE, SPLITS_FILE, part_file
-from openclawbench.release.labels.places import CUTS, HOLD_OUT, SIDES
+from openclawbench.release.files.jsonl_files import CODECS, PLAIN
+from openclawbench.release.files.names import ROOT
+from openclawbench.release.labels.labels import SPLITS_FILE
 from openclawbench.release.privacy.finder import PrivacyFinder
-from openclawbench.release.privacy.policy import RULES_FILE as PRIVACY
 from openclawbench.release.privacy.released_bytes import finds_in_files
 from openclawbench.release.privacy.rules import PrivacyRules
 from openclawbench.release.provenance import NAME as PACKAGE
-from openclawbench.release.provenance import RULES
-from openclawbench.release.record_index import INDEX_FILE
 from openclawbench.release.release_folder import CHECKSUMS
 from openclawbench.release.settings import PublishRules
-from openclawbench.release.statistics.files import DATA, FOLDER, TEXT
-from openclawbench.release.unjudged import files_of_model, nobody_judged
 from openclawbench.release.validate.findings import Findings
 from openclawbench.rules.fulltax.taxonomy import Taxonomy
 
 ENDING = re.compile(rf"(.+\.jsonl)({'|'.join(map(re.escape, CODECS))})?")
-SHARD = re.compile(r"-[0-9]{5}-of-[0-9]{5}\.parquet")
-DIVIDED = (*LINE_FILES, *RAW_FILES)  # tables that may be divided into several files
-PLAIN_NAMES = (
-    *(README, CROISSANT, PACKAGE, RULES, INDEX_FILE, PRIVACY, SUMMARY, SPLITS_FILE, DATA, TEXT, CHECKSUMS),
-    *(
-        Taxonomy.FILE,
-        PublishRules.FILE,
-        POOL_FILE,
-        typed_file(POOL_FILE),
-        REFERENCE_FILE,
-        BOTH_FILE,
-        typed_file(BOTH_FILE),
-        INPUTS_FILE,
-        INPUTS_TABLE,
-        HUMAN_FILE,
-        typed_file(HUMAN_FILE),
-    ),
-    *(both_side_file(folder, side) for folder in CUTS.values() for side in SIDES),
+# Files that no release has that nobody judged.
+OF_LABELS = re.compile(
+    rf"silver_|paper_cut/|hold_out/|calibration_pool|splits\.json|reference_|both_|{ROOT}/[^/]*/(accepted_|positives_|stage_)"
 )
+# Files that are not written again: they are compared with the files beside them.
+DESCRIBING = {PACKAGE, README, CROISSANT, CHECKSUMS, PublishRules.FILE, Taxonomy.FILE}
+BESIDE = {".git", ".gitattributes", ".cache", ".DS_Store"}  # at the top of the folder, but for the last
+
+
+def walk(root: Path) -> Iterator[tuple[Path, list[str], list[str]]]:
+    """(folder, folders in it, files in it) of every folder of a release, without what does not belong to it."""
+    for folder, names, files in os.walk(root):
+        beside = BESIDE if Path(folder) == root else {".DS_Store"}
+        names[:] = sorted(name for name in names if name not in beside)
+        yield Path(folder), names, sorted(file for file in files if file not in beside)
 
 
 def check_links(root: Path, findings: Findings) -> None:
     """No dangling link, no link to a folder, no special file. Links to files are fine: caches of the Hub use them."""
-    for folder, names, files in os.walk(root):
+    for folder, names, files in walk(root):
+        if not names and not files and folder != root:
+            findings.add("links", folder.relative_to(root).as_posix(), "is an empty folder. Remove it")
         for name in sorted((*names, *files)):
-            path = Path(folder) / name
+            path = folder / name
             where = path.relative_to(root).as_posix()
             if path.is_symlink() and path.is_dir():
                 findings.add(
@@ -98,79 +81,37 @@ def check_forms(root: Path, form: Any, findings: Findings) -> None:
             findings.add("file_form", name, f"is there as {name}{endings[0]}, but publish.toml has jsonl = {form!r}")
 
 
-def check_known(
-    root: Path, models: list[str], provenance: MadeFrom | None, rules: PrivacyRules, findings: Findings
-) -> None:
-    """Every file belongs to a release, every prompt in force is there, and no file holds a key outside the lines of
-    records."""
-    prompts = (
-        {f"prompts/{prompt.stage}/{prompt.version}.md": prompt.stage for prompt in provenance.prompts}
-        if provenance
-        else {}
-    )
-    of_labels = {*names_of_labels(root, models)}
-    expected = {*PLAIN_NAMES, *prompts, *names_of(models)} - of_labels
-    present = set(names_in(root))
-    for name in sorted(present):
-        if is_known(name, expected) or (provenance is None and name.startswith("prompts/")):
-            continue
-        if is_known(name, of_labels):
-            findings.add("file_unknown", name, "holds labels, and the records say that nobody judged them. Remove it")
-            continue
-        findings.add("file_unknown", name, "does not belong to a release, and no other check reads it. Remove it")
-    for find in finds_in_files(root, PrivacyFinder(rules)):
-        findings.add("text_key", find.file, f'{find.place}: {find.kind} "{find.excerpt}"', find.line)
-    asked_judges = {prompt.judge for prompt in provenance.judges} - BASELINE_JUDGES if provenance else set()
-    for name, stage in prompts.items():
-        if name not in present and (stage in PROMPTED or asked_judges):
+def check_names(root: Path, again: Path, provenance: MadeFrom | None, findings: Findings) -> set[str]:
+    """Every file belongs to the release as it is written again in `again`, and every file of that is there, and the
+    prompts in force. Returns the files that both have."""
+    named = provenance.prompts if provenance else []
+    prompts = {f"prompts/{prompt.stage}/{prompt.version}.md": prompt for prompt in named}
+    expected, present = set(names_in(again)), set(names_in(root))
+    known = expected | DESCRIBING | prompts.keys()
+    for name in sorted(present - known):
+        holds = "does not belong to this release, and no other check reads it"
+        if SPLITS_FILE not in expected and OF_LABELS.match(name):
+            holds = "holds labels, and the records say that nobody judged them"
+        findings.add("file_unknown", name, f"{holds}. Remove it")
+    judges = {prompt.judge for prompt in provenance.judges} - BASELINE_JUDGES if provenance else set()
+    for name in sorted(known - present):
+        if name not in prompts:
+            findings.add("file_missing", name, "is missing: every release has this file")
+        elif prompts[name].stage in PROMPTED or judges:
             findings.add("file_missing", name, "is missing: datapackage.json names this prompt as in force")
+    return expected & present
 
 
-def names_of_labels(root: Path, models: list[str]) -> Iterator[str]:
-    """The files that a release does not have if nobody judged; none for any other."""
-    if not nobody_judged(root):
-        return
-    yield from (SPLITS_FILE, POOL_FILE, typed_file(POOL_FILE), REFERENCE_FILE, BOTH_FILE, typed_file(BOTH_FILE))
-    yield from (both_side_file(folder, side) for folder in CUTS.values() for side in SIDES)
-    yield from names_of_cuts(models)
-    has = files_of_model(root)
-    yield from (f"{ROOT}/{model}/{name}" for model in models for name in DIVIDED if name not in has)
+def check_keys(root: Path, rules: PrivacyRules, same: Container[str], findings: Findings) -> None:
+    """No file holds a key outside the lines of records, which are searched apart. `same`: the files whose bytes are
+    those that the records give."""
+    for find in finds_in_files(root, PrivacyFinder(rules), same):
+        findings.add("text_key", find.file, f'{find.place}: {find.kind} "{find.excerpt}"', find.line)
 
 
 def names_in(root: Path) -> Iterator[str]:
     """Every file, by its path in the release."""
-    for folder, _, files in os.walk(root):
+    for folder, _, files in walk(root):
         for name in files:
-            if (Path(folder) / name).is_file():
-                yield (Path(folder) / name).relative_to(root).as_posix()
-
-
-def names_of(models: list[str]) -> Iterator[str]:
-    """The files of models and of cuts; JSONL files without the ending of a compression."""
-    yield from names_of_cuts(models)
-    for model in models:
-        yield from (f"{ROOT}/{model}/{name}" for name in (*DIVIDED, MODEL_SUMMARY, LISTING))
-
-
-def names_of_cuts(models: list[str]) -> Iterator[str]:
-    """The label files of every cut, and those of what it leaves out."""
-    cuts = [*CUTS.values(), *(f"{HOLD_OUT}/{model}/" for model in models)]
-    for folder in cuts:
-        yield f"{folder}{LEFT_OUT_FILE}"
-        for side in SIDES:
-            name = f"{folder}silver_{side}_labels.jsonl"
-            yield from (name, *(part_file(name, status) for status in PART_STATUSES))
-            if folder in CUTS.values():
-                yield typed_file(name)
-
-
-def is_known(name: str, expected: set[str]) -> bool:
-    """True for a file of a release. Other checks decide which pictures and Parquet files belong to it."""
-    if name in expected or name.startswith(f"{FOLDER}/"):
-        return True
-    if match := ENDING.fullmatch(name):
-        folder, _, file = match[1].rpartition("/")
-        return match[1] in expected or (f"{folder}/{table_of(file)}" in expected and table_of(file) in DIVIDED)
-    shard = SHARD.search(name)
-    table = f"{name[: shard.start()]}.jsonl" if shard and shard.end() == len(name) else ""
-    return table in expected and table.rpartition("/")[2] in TABLES
+            if (folder / name).is_file():
+                yield (folder / name).relative_to(root).as_posix()

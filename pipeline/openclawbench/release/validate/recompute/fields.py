@@ -30,10 +30,14 @@ from openclawbench.release.validate.findings import Findings
 from openclawbench.release.validate.lines import Line
 from openclawbench.release.validate.recompute.rules_in_force import RulesInForce
 from openclawbench.release.validate.recompute.stages import FIRST_PASS, PARTIAL, StageRerun, writers
+from openclawbench.release.validate.recompute.trace import trace_problems
 from openclawbench.release.validate.records.answers import Answers, answers_of
+from openclawbench.release.validate.records.context import contradictions
 from openclawbench.release.validate.records.key_tables import KeyCounts
 from openclawbench.release.validate.records.spool import Spool
 from openclawbench.release.writer.render import raw_lines
+from openclawbench.rules.construct.trace import TraceRules
+from openclawbench.rules.intake.oracle import OracleRules
 from openclawbench.tables.record import TRAJECTORY_KEY, Record
 from openclawbench.tables.schema import conform, from_columns, schema
 
@@ -90,7 +94,22 @@ class RecordRecomputer:
             number: {stage: stage_answers.of(unique.keys()) for stage, stage_answers in stages.items()}
             for number, stages in self.answers.items()
         }
+        self.check_context(list(unique.values()))
         self.recompute(list(unique.values()), answers)
+
+    def check_context(self, lines: list[Line]) -> None:
+        """What records copy from their sessions and outcomes, which no stage can make again."""
+        try:
+            rules, oracle_rules = self.in_force.rules(TraceRules), self.in_force.rules(OracleRules)
+            redacted = {number for number, line in enumerate(lines) if self.is_redacted(line.key)}
+            for number, message in trace_problems([line.value for line in lines], rules, redacted):
+                self.findings.add("context", self.name, f"{lines[number].key[1]}: {message}", lines[number].number)
+            for line in lines:
+                for check, message in contradictions(line.value, oracle_rules):
+                    self.findings.add(check, self.name, f"{line.key[1]}: {message}", line.number)
+        except (*RECOMPUTE_ERRORS, *POLARS_ERRORS) as error:
+            cause = str(error).partition("\n")[0] or type(error).__name__
+            self.findings.add("derived", self.name, f"trace summaries cannot be compared: {cause}", lines[0].number)
 
     def recompute(self, lines: list[Line], answers: dict[int, dict[str, Any]]) -> None:
         """The same with the records' answers given. If the records fail together, each half of them is recomputed,

@@ -1,6 +1,5 @@
 """statistics.json, STATISTICS.md and the pictures: recomputed from the released files; their identities hold."""
 
-import io
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
@@ -22,7 +21,6 @@ from openclawbench.release.files.names import SUMMARY
 from openclawbench.release.human_audited import HUMAN_FILE
 from openclawbench.release.labels.labels import POOL_FILE
 from openclawbench.release.labels.places import CUTS, SIDES
-from openclawbench.release.settings import PublishRules
 from openclawbench.release.statistics.consistency import contradictions
 from openclawbench.release.statistics.corpus import (
     BASE_COLUMNS,
@@ -35,28 +33,33 @@ from openclawbench.release.statistics.corpus import (
     count_records,
     record_columns,
 )
-from openclawbench.release.statistics.files import DATA, FOLDER, TEXT, drawn, picture_name, stamp
+from openclawbench.release.statistics.files import DATA, TEXT
 from openclawbench.release.statistics.files import text as as_text
 from openclawbench.release.statistics.statistics import COLUMNS, TABLES, identities, statistics
 from openclawbench.release.unjudged import nobody_judged
+from openclawbench.release.validate.again.same_files import text_differences
 from openclawbench.release.validate.compare import compare, read_json, too_large
 from openclawbench.release.validate.findings import Findings
 from openclawbench.release.validate.lines import Line
-from openclawbench.release.validate.recompute.card import BROKEN, check_text, settings
-from openclawbench.reports import plots
-from openclawbench.reports.section import Report, Section
+from openclawbench.release.validate.recompute.card import BROKEN, settings
 from openclawbench.tables.record import Keyed
 from openclawbench.tables.schema import empty, from_columns, schema
 
 ROWS_AT_ONCE = 16_384  # of a file of labels
 
 
-def check_statistics(root: Path, records: Iterable[pl.DataFrame], findings: Findings, pictures: bool = True) -> None:
-    """Every number, line and (where `pictures`) picture, compared with what the files give. `records`: `columns_of` the
-    released lines."""
+def check_figures(root: Path, findings: Findings) -> dict[str, Any] | None:
+    """The identities between the published figures, which are returned; None if they cannot be read."""
     published = read_statistics(root, findings)
     if published is not None:
         check_identities(root, published, findings)
+    return published
+
+
+def check_statistics(root: Path, records: Iterable[pl.DataFrame], findings: Findings) -> None:
+    """Every number and line of a new release, compared with what its lines give; the writer reads Parquet. `records`:
+    `columns_of` the released lines."""
+    published = check_figures(root, findings)
     try:
         rules = settings(root)
         report = statistics(corpus_of_lines(root, records), rules.statistics)
@@ -66,9 +69,8 @@ def check_statistics(root: Path, records: Iterable[pl.DataFrame], findings: Find
         return
     if published is not None:
         compare(published, report.data(), DATA, "statistics", findings, counted="statistics")
-    check_text(root, TEXT, "statistics", as_text(report, rules).decode(), findings)
-    if pictures:
-        check_pictures(root, report, rules, findings)
+    for number, message in text_differences((root / TEXT).read_bytes(), as_text(report, rules)):
+        findings.add("statistics", TEXT, message, number)
 
 
 def columns_of(lines: Sequence[Line]) -> pl.DataFrame:
@@ -150,46 +152,3 @@ def check_identities(root: Path, published: dict[str, Any], findings: Findings) 
     findings.checked["identities"] += len(declared)
     for contradiction in disagreements:
         findings.add("identities", DATA, str(contradiction))
-
-
-def check_pictures(root: Path, report: Report, rules: PublishRules, findings: Findings) -> None:
-    """Each picture names the numbers that it shows; redrawn by the same version of the same library, it is equal."""
-    expected = {}
-    for section in drawn(report):
-        for kind in rules.statistics.pictures:
-            expected[picture_name(section, kind)] = (section, kind)
-    for path in sorted((root / FOLDER).glob("*")):
-        if path.relative_to(root).as_posix() not in expected:
-            findings.add("pictures", path.relative_to(root).as_posix(), "belongs to no table of the statistics")
-    for name, (section, kind) in expected.items():
-        if not (root / name).is_file():
-            findings.add("file_missing", name, "is missing: every release has this file")
-            continue
-        findings.checked["pictures"] += 1
-        content = (root / name).read_bytes()
-        if problem := picture_is_wrong(content, section, kind, stamp(section, report), findings):
-            findings.add("pictures", name, problem)
-
-
-def picture_is_wrong(content: bytes, section: Section, kind: str, label: str, findings: Findings) -> str | None:
-    """The fault of a picture, else None. `label`: the source that its metadata must name."""
-    if label.encode() not in content:
-        return "was not drawn from the numbers that the files give"
-    if plots.drawn_by().encode() not in content:
-        findings.checked["pictures_of_another_version"] += 1  # pixels cannot be compared; the metadata was
-        return None
-    assert section.plot is not None
-    redrawn = plots.pictures(section.plot, [kind], label)[kind]
-    same = redrawn == content or (kind != "svg" and pixels(redrawn) == pixels(content))
-    return None if same else "differs from what is drawn from the same numbers"
-
-
-def pixels(content: bytes) -> tuple[Any, ...] | None:
-    """Size and colours of a PNG, however it is compressed; None if the bytes are not a PNG."""
-    from PIL import Image, UnidentifiedImageError
-
-    try:
-        with Image.open(io.BytesIO(content)) as picture:
-            return picture.size, picture.convert("RGBA").tobytes()
-    except (UnidentifiedImageError, OSError, ValueError, SyntaxError):
-        return None

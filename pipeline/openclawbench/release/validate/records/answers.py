@@ -8,8 +8,10 @@ from typing import Any
 from pydantic import ValidationError
 
 from openclawbench.records.release import StageRaw
+from openclawbench.release.files.jsonl_files import plain_name, table_of
 from openclawbench.release.files.names import ROOT, STAGES, stage_raw_file
 from openclawbench.release.record_key import Key, key_of
+from openclawbench.release.validate.again.line_file import LineFile
 from openclawbench.release.validate.compare import too_large
 from openclawbench.release.validate.findings import Findings
 from openclawbench.release.validate.lines import ValidLine, in_key_order, of_known_records, read_lines, tolerant_lines
@@ -18,13 +20,21 @@ from openclawbench.release.validate.records.record_digest import Records
 
 
 def deciding_answers(
-    root: Path, name: str, stage: str, records: Records, answered: KeyCounts, check: str, findings: Findings
+    root: Path,
+    name: str,
+    stage: str,
+    records: Records,
+    answered: KeyCounts,
+    check: str,
+    kept: LineFile,
+    findings: Findings,
 ) -> Iterator[ValidLine[StageRaw]]:
     """The answers in a file that decide the label of a record; findings are named `check`. `answered` gets their
-    keys."""
+    keys, `kept` every answer about a record."""
     lines = in_key_order(read_lines(root, name, StageRaw, findings, unique=False), name, check, findings)
     for line in of_known_records(lines, records, name, check, findings):
         row = line.record
+        kept.add(line.key, [([table_of(plain_name(Path(name).name))], line.raw)])
         if row.stage != stage:
             findings.add(check, name, f"{line.key[1]}: is an answer of stage {row.stage}", line.number)
         if row.purpose != "label":

@@ -8,9 +8,6 @@ from typing import Any
 import msgspec
 
 from openclawbench.base.canonical_json import canonical_json
-from openclawbench.records.release import PositiveStructured
-from openclawbench.records.tiers import STATUS_OF
-from openclawbench.release.files.names import POSITIVES_FILES
 from openclawbench.release.validate.lines import Line
 from openclawbench.release.validate.records.key_tables import KeyTable
 
@@ -21,7 +18,6 @@ class RecordDigest:
 
     tier: str | None  # None: nobody judged it
     digest: bytes  # of its line
-    positive: bytes | None  # of its line in the positives of its label_status; None if it has none
     stages: dict[str, bytes | None]  # stage -> digest of its parsed answer
     basis: dict[str, Any]  # a LabelBasis row
 
@@ -31,12 +27,12 @@ Records = KeyTable[RecordDigest]
 
 def records_in(connection: sqlite3.Connection) -> Records:
     """The table of the records in a temporary database."""
-    decoder = msgspec.msgpack.Decoder(tuple[str | None, bytes, bytes | None, dict[str, bytes | None], dict[str, Any]])
+    decoder = msgspec.msgpack.Decoder(tuple[str | None, bytes, dict[str, bytes | None], dict[str, Any]])
     encoder = msgspec.msgpack.Encoder()
     return KeyTable(
         connection,
         "records",
-        lambda row: encoder.encode((row.tier, row.digest, row.positive, row.stages, row.basis)),
+        lambda row: encoder.encode((row.tier, row.digest, row.stages, row.basis)),
         lambda content: RecordDigest(*decoder.decode(content)),
     )
 
@@ -44,11 +40,9 @@ def records_in(connection: sqlite3.Connection) -> Records:
 def digest_record(line: Line, basis: dict[str, Any]) -> RecordDigest:
     """The digest of a record's line. `basis`: its LabelBasis row."""
     value = line.value
-    is_positive = bool(value["is_anomalous"]) and STATUS_OF.get(value["quality_tier"]) in POSITIVES_FILES
     return RecordDigest(
         tier=value["quality_tier"],
         digest=hashlib.sha256(line.raw).digest(),
-        positive=digest({name: value[name] for name in PositiveStructured.model_fields}) if is_positive else None,
         stages={name: None if answer is None else digest(answer) for name, answer in value["stages"].items()},
         basis=basis,
     )
