@@ -171,9 +171,9 @@ RECORDS: dict[str, Callable[[Opened], object]] = {
 
 def test_what_contradicts_itself_in_a_record_is_named(copy: Path) -> None:
     findings = named(copy, RECORDS)
-    said = [finding.message for finding in findings.kept]
+    messages = [finding.message for finding in findings.kept]
     for words in RECORDS:
-        assert any(words in message for message in said), (words, said)
+        assert any(words in message for message in messages), (words, messages)
 
 
 def package(change: Callable[[Any], object]) -> Callable[[Opened], object]:
@@ -186,8 +186,12 @@ def all_right(provenance: Any) -> None:
     certificate.update(both_right=right, anomalous_right=right, innocent_right=right)
 
 
+def table(number: int, **values: Any) -> Callable[[Opened], object]:
+    return package(lambda provenance: provenance["input_tables"][number].update(values))
+
+
 def certified(**values: Any) -> Callable[[Opened], object]:
-    return package(lambda made: made["judges"][0]["certificate"].update(values))
+    return package(lambda provenance: provenance["judges"][0]["certificate"].update(values))
 
 
 def first_input(number: int, **values: Any) -> Callable[[Opened], object]:
@@ -195,19 +199,25 @@ def first_input(number: int, **values: Any) -> Callable[[Opened], object]:
 
 
 PROVENANCE: dict[str, Callable[[Opened], object]] = {
-    "is no command that makes a release": package(lambda made: made.update(commands=["rm -rf /"])),
-    "program_version is 99": package(lambda made: made.update(program_version="99")),
-    f"lock_sha256 is '{ZEROS}', which is no digest": package(lambda made: made.update(lock_sha256=ZEROS)),
-    "the digest of outcomes is": package(lambda made: made["input_tables"][0].update(rows=1, sha256=ZEROS)),
-    "run_manifest has 5 rows, which its digest": package(lambda made: made["input_tables"][1].update(rows=5)),
-    "3 human verdicts are on no record": package(lambda made: made["input_tables"][2].update(rows=3, sha256="ab" * 32)),
-    "is no version of Python": package(lambda made: made.update(python="2.7")),
-    "dependencies names": package(lambda made: made["dependencies"].pop()),
+    "is no command that makes a release": package(lambda provenance: provenance.update(commands=["rm -rf /"])),
+    "program_version is 99": package(lambda provenance: provenance.update(program_version="99")),
+    f"lock_sha256 is '{ZEROS}', which is no digest": package(lambda provenance: provenance.update(lock_sha256=ZEROS)),
+    "the digest of outcomes is": table(0, rows=1, sha256=ZEROS),
+    "run_manifest has 5 rows, which its digest": package(
+        lambda provenance: provenance["input_tables"][1].update(rows=5)
+    ),
+    "3 human verdicts are on no record": package(
+        lambda provenance: provenance["input_tables"][2].update(rows=3, sha256="ab" * 32)
+    ),
+    "is no version of Python": package(lambda provenance: provenance.update(python="2.7")),
+    "dependencies names": package(lambda provenance: provenance["dependencies"].pop()),
     "both_right is not that of the same exam": package(all_right),
     "date is not that of the same exam": package(
-        lambda made: made["judges"][0]["certificate"].update(date="2026-01-01")
+        lambda provenance: provenance["judges"][0]["certificate"].update(date="2026-01-01")
     ),
-    "names the endpoint": package(lambda made: made["judges"][0]["certificate"].update(endpoint="http://x/v1")),
+    "names the endpoint": package(
+        lambda provenance: provenance["judges"][0]["certificate"].update(endpoint="http://x/v1")
+    ),
     "path leads out of the raw folder": first_input(0, path="../secret.jsonl"),
     "source_model is nobody": first_input(1, source_model="nobody"),
     "and its reason is copy_of": first_input(2, reason="copy_of"),
@@ -216,14 +226,14 @@ PROVENANCE: dict[str, Callable[[Opened], object]] = {
 
 def test_what_is_wrong_in_the_provenance_and_the_inputs_is_named(copy: Path) -> None:
     findings = named(copy, PROVENANCE)
-    said = [*(finding.message for finding in findings.kept), *findings.notes]
+    messages = [*(finding.message for finding in findings.kept), *findings.notes]
     for words in PROVENANCE:
-        assert any(words in message for message in said), (words, said)
+        assert any(words in message for message in messages), (words, messages)
 
 
 def test_another_program_is_said_in_a_note_and_nothing_is_left_out_silently(copy: Path) -> None:
     opened = Opened(copy)
-    package(lambda made: made.update(program_sha256="1a" * 32))(opened)
+    package(lambda provenance: provenance.update(program_sha256="1a" * 32))(opened)
     opened.close()
     findings = validate(copy)
     assert findings.ok, findings.kept

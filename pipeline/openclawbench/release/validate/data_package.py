@@ -17,8 +17,6 @@ from openclawbench.release.input_files import TRAJECTORY
 from openclawbench.release.labels.labels import as_json
 from openclawbench.release.provenance import NAME, data_package, program_digest, resources
 from openclawbench.release.settings import PublishRules
-from openclawbench.release.validate.again.same_files import json_differences
-from openclawbench.release.validate.again.write_again import verdicts_of
 from openclawbench.release.validate.compare import compare, read_json
 from openclawbench.release.validate.findings import Findings
 from openclawbench.release.validate.lines import raw_lines, read_line, schema_error_of
@@ -26,6 +24,8 @@ from openclawbench.release.validate.provenance import check_provenance
 from openclawbench.release.validate.recompute.rules_in_force import RulesInForce
 from openclawbench.release.validate.records.key_tables import KeyCounts, side_by_side
 from openclawbench.release.validate.records.record_digest import Records
+from openclawbench.release.validate.same_files import json_differences
+from openclawbench.release.validate.write_again import verdicts_of
 
 COPY = "copy_of"  # reason of a copy
 AFTER = (NAME, README, CROISSANT)  # written when the others are there

@@ -10,13 +10,13 @@ from openclawbench.base.canonical_json import canonical_json
 from openclawbench.records.release import Master, PositiveStructured
 from openclawbench.records.tiers import STATUS_OF
 from openclawbench.release.files.names import MASTER_FILE, POSITIVES_FILES, ROOT, STAGES, TIER_FILES, stage_raw_file
-from openclawbench.release.validate.again.line_file import LineFile
 from openclawbench.release.validate.findings import Findings
 from openclawbench.release.validate.lines import Line, checked_together, in_key_order, read_lines
 from openclawbench.release.validate.recompute.fields import RecordRecomputer, basis_of
 from openclawbench.release.validate.records.answers import deciding_answers
 from openclawbench.release.validate.records.consistency import problems
 from openclawbench.release.validate.records.key_tables import KeyCounts, missing_keys
+from openclawbench.release.validate.records.line_file import LineFile
 from openclawbench.release.validate.records.record_digest import Records, digest_record
 from openclawbench.release.validate.records.record_index import Index
 from openclawbench.rules.fulltax.checks import CheckRules

@@ -22,8 +22,6 @@ from openclawbench.release.provenance import RULES
 from openclawbench.release.release_folder import refuse_other_folder
 from openclawbench.release.settings import PublishRules
 from openclawbench.release.unjudged import nobody_judged
-from openclawbench.release.validate.again.same_files import compare_files
-from openclawbench.release.validate.again.write_again import Known, write_again
 from openclawbench.release.validate.data_package import Inputs, check_data_package, read_package
 from openclawbench.release.validate.files.checksums import check_checksums
 from openclawbench.release.validate.files.folder_contents import check_forms, check_keys, check_links, check_names
@@ -39,6 +37,8 @@ from openclawbench.release.validate.records.key_tables import KeyCounts, open_da
 from openclawbench.release.validate.records.record_digest import Records, records_in
 from openclawbench.release.validate.records.record_index import check_index, index_in, read_index
 from openclawbench.release.validate.records.spool import Spool
+from openclawbench.release.validate.same_files import compare_files
+from openclawbench.release.validate.write_again import Known, write_again
 from openclawbench.runtime.engines.choice import engine_for
 from openclawbench.runtime.engines.protocol import LostTask
 from openclawbench.storage.temporary_folder import temporary_folder

@@ -11,8 +11,8 @@ from openclawbench.errors import InvalidRules
 from openclawbench.release.card.croissant import NAME
 from openclawbench.release.card.described import README, describe_release
 from openclawbench.release.settings import PublishRules
-from openclawbench.release.validate.again.same_files import json_differences, text_differences
 from openclawbench.release.validate.findings import Findings
+from openclawbench.release.validate.same_files import json_differences, text_differences
 
 BROKEN = (
     *(OSError, ValueError, LookupError, TypeError, ArithmeticError, RecursionError, InvalidRules),

@@ -37,11 +37,11 @@ from openclawbench.release.statistics.files import DATA, TEXT
 from openclawbench.release.statistics.files import text as as_text
 from openclawbench.release.statistics.statistics import COLUMNS, TABLES, identities, statistics
 from openclawbench.release.unjudged import nobody_judged
-from openclawbench.release.validate.again.same_files import text_differences
 from openclawbench.release.validate.compare import compare, read_json, too_large
 from openclawbench.release.validate.findings import Findings
 from openclawbench.release.validate.lines import Line
 from openclawbench.release.validate.recompute.card import BROKEN, settings
+from openclawbench.release.validate.same_files import text_differences
 from openclawbench.tables.record import Keyed
 from openclawbench.tables.schema import empty, from_columns, schema
 

@@ -89,8 +89,8 @@ def behaviours(records: Sequence[Mapping[str, Any]], rules: TraceRules, redacted
             continue
         earlier = next((rule for rule in ids[: ids.index(name)] if row[rule] is True), None)
         if row[name] is False or earlier:
-            given = f"the rule {earlier} holds before it" if earlier else "its condition does not hold"
-            yield number, f"trace_summary.behaviour_rule is {name}, but {given}"
+            contradiction = f"the rule {earlier} holds before it" if earlier else "its condition does not hold"
+            yield number, f"trace_summary.behaviour_rule is {name}, but {contradiction}"
 
 
 def seen(record: Mapping[str, Any]) -> dict[str, Any]:

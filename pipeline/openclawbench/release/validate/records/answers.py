@@ -11,11 +11,11 @@ from openclawbench.records.release import StageRaw
 from openclawbench.release.files.jsonl_files import plain_name, table_of
 from openclawbench.release.files.names import ROOT, STAGES, stage_raw_file
 from openclawbench.release.record_key import Key, key_of
-from openclawbench.release.validate.again.line_file import LineFile
 from openclawbench.release.validate.compare import too_large
 from openclawbench.release.validate.findings import Findings
 from openclawbench.release.validate.lines import ValidLine, in_key_order, of_known_records, read_lines, tolerant_lines
 from openclawbench.release.validate.records.key_tables import KeyCounts
+from openclawbench.release.validate.records.line_file import LineFile
 from openclawbench.release.validate.records.record_digest import Records
 
 

@@ -135,9 +135,9 @@ def json_differences(released: bytes, expected: bytes) -> Iterator[tuple[int | N
         yield number, f"{message}: it is not in the form in which a release writes it"
 
 
-def differ(one: Any, other: Any) -> bool:
+def differ(value: Any, expected: Any) -> bool:
     """True for values that are not the same, or not of one type: 1 is not true, and 1.0 is not 1."""
-    return type(one) is not type(other) or one != other
+    return type(value) is not type(expected) or value != expected
 
 
 def row_differences(
@@ -209,12 +209,12 @@ def words_of(key: Any) -> str:
 
 def rows_in(path: Path, name: str = "", findings: Findings | None = None) -> Iterator[tuple[int, Any, bytes]]:
     """(number, key, line) of each line of a JSONL file; the key of one that is no object is None, with a finding."""
-    found = Findings() if findings is None else findings
+    of_lines = Findings() if findings is None else findings
     with open_file(path) as file:
         for number, line in enumerate(file, start=1):
-            value = read_value(name, number, line.removesuffix(b"\n"), found)
+            value = read_value(name, number, line.removesuffix(b"\n"), of_lines)
             if value is not None and not isinstance(value, dict):
-                found.add("schema", name, "is not a JSON object", number)
+                of_lines.add("schema", name, "is not a JSON object", number)
             yield number, key_in(value) if isinstance(value, dict) else None, line
 
 
