@@ -1,10 +1,13 @@
 """What a user turn is, and what of it a person wrote: kinds, envelopes, messages collected into one turn."""
 
 import re
+from bisect import bisect
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 
 from openclawbench.records.vocabulary import UserTurnKind
 from openclawbench.rules.loading.patterns import PythonPattern
+from openclawbench.rules.loading.plain_texts import PlainTexts
 from openclawbench.tables.record import Record
 
 Finder = Callable[[str], re.Match[str] | None]
@@ -48,9 +51,12 @@ class UserTurns:
     may stand within another; a kind is looked for after each."""
 
     def __init__(self, kinds: list[UserKindRule], envelopes: list[EnvelopeRule], collected: CollectedRules) -> None:
-        self.kinds = [(rule.holds, finder(re.compile(rule.pattern)), rule) for rule in kinds]
+        self.kinds = [(finder(re.compile(rule.pattern)), rule) for rule in kinds]
         patterns = [(rule, re.compile(rule.pattern)) for rule in envelopes]
-        self.envelopes = [(rule.holds, finder(pattern), pattern, rule.keep) for rule, pattern in patterns]
+        self.envelopes = [(finder(pattern), pattern, rule.keep) for rule, pattern in patterns]
+        self.kinds_with = places_of([rule.holds for rule in kinds])
+        self.envelopes_with = places_of([rule.holds for rule in envelopes])
+        self.plain_texts = PlainTexts({**self.kinds_with, **self.envelopes_with})
         self.heading, self.message = re.compile(collected.heading), re.compile(collected.message)
         self.own_kinds = {"user"} | {rule.kind for rule in kinds if rule.own_words}
 
@@ -83,29 +89,40 @@ class UserTurns:
     def read_message(self, text: str) -> tuple[list[str], str]:
         """Kinds of a message, and the message without its envelopes. `user` where no kind is found, or a person's words
         are left beside a notice."""
-        texts = [text, *self.without_envelopes(text)]
-        ids = {rule.id for part in texts for holds, find, rule in self.kinds if holds in part and find(part)}
-        own, rules_met = texts[-1].strip(), [rule for _, _, rule in self.kinds if rule.id in ids]
+        met: set[int] = set()
+        for part, held in self.unwrapped(text):
+            places = (at for plain in held for at in self.kinds_with[plain])
+            met.update(at for at in places if self.kinds[at][0](part))
+            text = part
+        own, rules_met = text.strip(), [self.kinds[at][1] for at in sorted(met)]
         kinds: list[str] = list(dict.fromkeys(rule.kind for rule in rules_met))
         if not kinds or (own and all(rule.beside for rule in rules_met)):
             kinds.append("user")
         return kinds, own
 
-    def without_envelopes(self, text: str) -> Iterator[str]:
-        """A text without the first of its envelopes, then without the next too, up to the last."""
-        waiting = self.envelopes
+    def unwrapped(self, text: str) -> Iterator[tuple[str, set[str]]]:
+        """A text, then without the first of its envelopes, then without the next too, up to the last; each with the
+        plain texts of rules that it holds."""
+        taken: list[int] = []
         while True:
-            left = []
-            for envelope in waiting:
-                holds, find, pattern, keep = envelope
-                if holds in text and find(text):
-                    text = pattern.sub(keep, text)
-                    yield text
-                else:
-                    left.append(envelope)
-            if len(left) == len(waiting):
+            held = self.plain_texts.held_by(text)
+            yield text, held
+            waiting = sorted({at for plain in held for at in self.envelopes_with[plain]}.difference(taken))
+            split = bisect(waiting, taken[-1]) if taken else 0
+            found = next((at for at in waiting[split:] + waiting[:split] if self.envelopes[at][0](text)), None)
+            if found is None:
                 return
-            waiting = left
+            _, pattern, keep = self.envelopes[found]
+            text = pattern.sub(keep, text)
+            taken.append(found)
+
+
+def places_of(plain_texts: list[str]) -> dict[str, list[int]]:
+    """Places of the rules by the plain text that each looks for first."""
+    places: dict[str, list[int]] = defaultdict(list)
+    for at, plain in enumerate(plain_texts):
+        places[plain].append(at)
+    return places
 
 
 def finder(pattern: re.Pattern[str]) -> Finder:

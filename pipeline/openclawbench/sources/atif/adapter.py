@@ -334,7 +334,7 @@ def run_summary(builder: AtifBuilder, final: Any, times: list[str]) -> dict[str,
     stated = stated_usage(figures_of(final, "total_", builder.agent_name))
     known = {"stop_reason": builder.last_stop} | builder.usage.known()
     known |= {name: value for name, value in stated.items() if value is not None}
-    known["total_tokens"] = total_of({name: known[f"{name}_tokens"] for name in ("input", "output")})
+    known["total_tokens"] = total_of(known["input_tokens"], known["output_tokens"])
     if stated["input_tokens"] is not None:
         known["unreported_usage"] = 0
     if builder.last_stop in ("error", "aborted"):

@@ -20,6 +20,7 @@ PICO = 10**12
 MOST_USD = 1e9  # no run costs more
 TOKENS = ("input", "cached", "cache_write", "output", "reasoning", "total")
 FIELDS = tuple(f"{name}_tokens" for name in TOKENS)
+FIELD_OF = dict(zip(TOKENS, FIELDS, strict=True))
 FIGURES = (*FIELDS, "cost_usd", "wall_time_s")  # of a RunSummary
 UNKNOWN: dict[str, Any] = dict.fromkeys((*FIELDS, "cost_usd"))
 
@@ -39,16 +40,16 @@ class Usage:
         if not figures or not any(map(is_said, figures.values())):
             self.unreported += spoke
             return None
-        counts = {name: None if figures.get(name) is None else self.count(name, figures[name]) for name in TOKENS}
-        if counts["total"] is None and "total" not in self.impossible:
-            counts["total"] = self.count("total", total_of(counts))
+        usage: dict[str, Any] = {}
+        for name, field in FIELD_OF.items():
+            value = figures.get(name)
+            usage[field] = None if value is None else self.count(name, value)
+        if usage["total_tokens"] is None and "total" not in self.impossible:
+            usage["total_tokens"] = self.count("total", total_of(usage["input_tokens"], usage["output_tokens"]))
         usd = figures.get("usd")
-        if is_said(usd):
-            self.usd(usd)
-        else:
-            self.unpriced += prices
-        cost = float(usd) if is_said(usd) and not cannot_be(usd) else None
-        return {f"{name}_tokens": value for name, value in counts.items()} | {"cost_usd": cost}
+        usage["cost_usd"] = self.usd(usd) if is_said(usd) else None
+        self.unpriced += prices and not is_said(usd)
+        return usage
 
     def count(self, name: str, value: Any) -> int | None:
         """Add a number of tokens. A value that is not a whole number is ignored."""
@@ -59,12 +60,13 @@ class Usage:
             self.impossible[name] = self.impossible.get(name, 0) + 1
         return None
 
-    def usd(self, value: Any) -> None:
-        """Add an amount of USD. A value that is not a number is ignored."""
+    def usd(self, value: float) -> float | None:
+        """Add an amount of USD, and return it; None if it cannot be."""
         if cannot_be(value):
             self.impossible["pico_usd"] = self.impossible.get("pico_usd", 0) + 1
-        else:
-            self.sums["pico_usd"] = self.sums.get("pico_usd", 0) + round(value * PICO)
+            return None
+        self.sums["pico_usd"] = self.sums.get("pico_usd", 0) + round(value * PICO)
+        return float(value)
 
     def known(self) -> dict[str, Any]:
         """Fields of a RunSummary; None if nothing says a figure, or one of its parts cannot be."""
@@ -95,7 +97,7 @@ def openclaw_figures(used: Mapping[str, Any] | None) -> dict[str, Any]:
         "usd": cost.get("total") if isinstance(cost, dict) else None,
     }
     parts = [part for part in (uncached, cached, written) if part]
-    if any(type(part) is not int or part < 0 for part in parts):
+    if not {*map(type, parts)} <= {int} or min(parts, default=0) < 0:
         figures["input"] = next((part for part in parts if cannot_be(part)), uncached)  # the sum cannot be either
     elif type(uncached) is int and not (type(output) is int and total == uncached + output):
         figures["input"] = sum(parts)
@@ -108,13 +110,13 @@ def stated_usage(figures: Mapping[str, Any]) -> dict[str, Any]:
     if not any(map(is_said, figures.values())):
         return UNKNOWN
     counts = {name: count_of(figures.get(name)) for name in TOKENS}
-    counts["total"] = total_of(counts) if counts["total"] is None else counts["total"]
+    if counts["total"] is None:
+        counts["total"] = total_of(counts["input"], counts["output"])
     return {f"{name}_tokens": value for name, value in counts.items()} | {"cost_usd": number_of(figures.get("usd"))}
 
 
-def total_of(counts: Mapping[str, int | None]) -> int | None:
+def total_of(read: int | None, written: int | None) -> int | None:
     """Tokens read and written together; None if one of them is not known, or cannot be."""
-    read, written = counts["input"], counts["output"]
     return None if read is None or written is None or min(read, written) < 0 else read + written
 
 

@@ -356,8 +356,8 @@ class StepBuilder(StepRows):
         step = self.new_step(kind, action_text, name, open_one.user_turn, open_one.time, open_one.followed)
         if open_one.row is not None:
             reply = "mirror" if open_one.is_mirror else "reply"
-            first = self.steps[-2]["message_index"] != self.message_index if len(self.steps) > 1 else True
-            step["raw"] += [pointer("narration", row) for row in open_one.speech_rows if first]
+            if open_one.speech_rows and (len(self.steps) < 2 or self.steps[-2]["message_index"] != self.message_index):
+                step["raw"] += [pointer("narration", row) for row in open_one.speech_rows]
             step["raw"].append(pointer("call" if kind == "tool_call" else reply, open_one.row))
         return step
 
