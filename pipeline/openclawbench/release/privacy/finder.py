@@ -72,7 +72,7 @@ class RuleFinder:
             if need in text:
                 return True
         if self.rule.words:
-            has_word = any(word in lowered(text) for word in self.rule.words)
+            has_word = any(map(lowered(text).__contains__, self.rule.words))
             return has_word and (self.filter is None or self.filter.search(text) is not None)
         return bool(self.filter and self.filter.search(text))
 
@@ -81,7 +81,7 @@ class RuleFinder:
         rule = self.rule
         if rule.filter_alone:
             return True
-        return any(need in text for need in rule.needs) or any(word in lowered(text) for word in rule.words)
+        return any(need in text for need in rule.needs) or any(map(lowered(text).__contains__, rule.words))
 
     def may_hit_each(self, texts: pl.Series) -> pl.Series:
         """For each text, which may be a line of JSON: false if it surely holds no find."""
@@ -257,14 +257,15 @@ def looks_of(group: dict[int, RuleFinder], texts: pl.Series) -> dict[int, pl.Ser
 
 def looks_of_words(group: dict[int, RuleFinder], texts: pl.Series) -> dict[int, pl.Series]:
     """`may_hit_each` of the rules that go by words in any case: all their words are searched for at once."""
+    if not group:
+        return {}
     rules_of: dict[str, list[int]] = {}
     for number, finder in group.items():
         for word in finder.rule.words:
             rules_of.setdefault(word, []).append(number)
     words, places = [*rules_of], pl.int_range(texts.len(), dtype=pl.UInt32, eager=True)
-    with_words = pl.DataFrame({"place": places, "text": texts}).filter(
-        pl.col("text").str.contains_any(words, ascii_case_insensitive=True)
-    )
+    any_word = f"(?i:{'|'.join(map(pl.escape_regex, words))})"  # half the time of contains_any
+    with_words = pl.DataFrame({"place": places, "text": texts}).filter(pl.col("text").str.contains(any_word))
     extracted = pl.col("text").str.extract_many(words, ascii_case_insensitive=True, overlapping=True)
     pairs = with_words.select("place", word=extracted.list.unique()).explode("word")
     nowhere = places.is_in([])

@@ -109,12 +109,12 @@ class UserTurns:
             yield text, held
             waiting = sorted({at for plain in held for at in self.envelopes_with[plain]}.difference(taken))
             split = bisect(waiting, taken[-1]) if taken else 0
-            found = next((at for at in waiting[split:] + waiting[:split] if self.envelopes[at][0](text)), None)
-            if found is None:
+            outer = next((at for at in waiting[split:] + waiting[:split] if self.envelopes[at][0](text)), None)
+            if outer is None:
                 return
-            _, pattern, keep = self.envelopes[found]
+            _, pattern, keep = self.envelopes[outer]
             text = pattern.sub(keep, text)
-            taken.append(found)
+            taken.append(outer)
 
 
 def places_of(plain_texts: list[str]) -> dict[str, list[int]]:
