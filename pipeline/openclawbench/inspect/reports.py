@@ -12,10 +12,10 @@ from openclawbench.workspace.settings import settings
 
 
 def table_report(name: str, run: Run, tables: Tables, with_inputs: bool = False) -> Report:
-    """The report `agreement`, `coverage`, `evidence`, `models` or `triage`; `with_inputs`: it names the digests of the
-    tables that it was made from. Raises NotFound, with the command that makes it, if a table or the second pass is
-    missing."""
-    from openclawbench.reports import coverage, triage
+    """The report `agreement`, `conflicts`, `coverage`, `evidence`, `models` or `triage`; `with_inputs`: it names the
+    digests of the tables that it was made from. Raises NotFound, with the command that makes it, if a table or the
+    second pass is missing."""
+    from openclawbench.reports import conflicts, coverage, triage
     from openclawbench.reports.agreement import report as agreement
     from openclawbench.reports.evidence import report as evidence
     from openclawbench.reports.models import report as models
@@ -29,6 +29,8 @@ def table_report(name: str, run: Run, tables: Tables, with_inputs: bool = False)
         report, reads = agreement.agreement_report(tables, is_same_judge(settings(run.data))), agreement.READS
     elif name == "coverage":
         report, reads = coverage.coverage_report(tables, run.intake), coverage.READS
+    elif name == "conflicts":
+        report, reads = conflicts.conflicts_report(tables), conflicts.READS
     elif name == "triage":
         report = triage.triage_report(tables, has_second_pass)
         reads = triage.READS + (triage.READS_PASS2 if has_second_pass else [])

@@ -44,6 +44,7 @@ REPORTS = {
     "audit-events": "Human verdicts on event descriptors (T34)",
     "agreement": "Agreement of two annotation passes",
     "triage": "What Stage A lets escape",
+    "conflicts": "Outcomes that contradict the process",
     "coverage": "Coverage of the outcomes",
     "evidence": "The evidence layer in numbers",
     "models": "What each source model did",

@@ -61,6 +61,12 @@ def triage(data: Data = DATA, json_out: Json = False) -> None:
 
 
 @app.command()
+def conflicts(data: Data = DATA, json_out: Json = False) -> None:
+    """Decided labels that their outcome contradicts (D.7): passes that are anomalous, failures that are normal."""
+    print_table_report("conflicts", data, json_out, headline_of("counts"))
+
+
+@app.command()
 def models(data: Data = DATA, out: OutputFolder = None, json_out: Json = False) -> None:
     """What each source model did: availability, success, latency, tokens, cost, tool use and its tier, by mode."""
     print_table_report("models", data, json_out, print_models, out)
