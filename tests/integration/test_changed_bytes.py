@@ -165,6 +165,12 @@ RECORDS: dict[str, Callable[[Opened], object]] = {
     "oracle.task_id_canonical is simple_python_2": oracle(
         1, task_id="simple_python_2", task_id_canonical="simple_python_2"
     ),
+    "oracle.attempt is 7": oracle(1, attempt=7),
+    "and oracle.score is 1": record(10, lambda row: row["oracle"].update(success=False, status="scored", score=1.0)),
+    "before started_at": summary(
+        9, started_at="2026-11-21T12:00:00.000Z", ended_at="2026-11-20T12:00:00.000Z", wall_time_s=1.0
+    ),
+    "trace_summary.wall_time_s is 9000": summary(10, wall_time_s=9000.0),
     "oracle.source_model is nobody": oracle(2, source_model="nobody"),
     "oracle names the session another": oracle(3, native_session_basename="another", session_id="another"),
 }
@@ -213,9 +219,12 @@ PROVENANCE: dict[str, Callable[[Opened], object]] = {
     "run_manifest has 5 rows, which its digest": package(
         lambda provenance: provenance["input_tables"][1].update(rows=5)
     ),
-    "3 human verdicts are on no record": package(
+    "human_verdicts has 3 rows": package(
         lambda provenance: provenance["input_tables"][2].update(rows=3, sha256="ab" * 32)
     ),
+    "blind is True for the judge": package(lambda provenance: provenance["judges"][0].update(blind=True)),
+    "context_sha256 is": first_input(3, context_sha256=ZEROS),
+    "and its reason is no_session": first_input(4, disposition="quarantined", reason="no_session"),
     "is no version of Python": package(lambda provenance: provenance.update(python="2.7")),
     "dependencies names": package(lambda provenance: provenance["dependencies"].pop()),
     "both_right is not that of the same exam": package(all_right),

@@ -166,6 +166,12 @@ def test_verdicts_reach_the_next_release_and_change_no_label(example: Ran, tmp_p
     slices = {row["trajectory_id"]: risk[row["slice_label"]] for row in lines(release / "calibration_pool.jsonl")}
     order = [(slices[row["trajectory_id"]], row["source_model"], row["trajectory_id"]) for row in lines(blind)]
     assert order == sorted(order)  # by slice and key: the silver label decides nothing in it
+    fewer = tmp_path / "fewer" / "release"
+    shutil.copytree(release, fewer)
+    (fewer / "human_audited.jsonl").write_bytes(
+        b"".join((release / "human_audited.jsonl").read_bytes().splitlines(True)[1:])
+    )
+    assert any("human_verdicts has" in finding.message for finding in validate(fewer).kept)
     for change in (
         {"human_anomaly_label": None},
         {"same_label": False},

@@ -20,7 +20,7 @@ from openclawbench.release.settings import PublishRules
 from openclawbench.release.validate.compare import compare, read_json
 from openclawbench.release.validate.findings import Findings
 from openclawbench.release.validate.lines import raw_lines, read_line, schema_error_of
-from openclawbench.release.validate.provenance import check_provenance
+from openclawbench.release.validate.provenance import SHA256, check_provenance
 from openclawbench.release.validate.recompute.rules_in_force import RulesInForce
 from openclawbench.release.validate.records.key_tables import KeyCounts, side_by_side
 from openclawbench.release.validate.records.record_digest import Records
@@ -28,6 +28,7 @@ from openclawbench.release.validate.same_files import json_differences
 from openclawbench.release.validate.write_again import verdicts_of
 
 COPY = "copy_of"  # reason of a copy
+BESIDE = {"used_as_context", "no_session"}  # reasons of files that lie beside sessions
 AFTER = (NAME, README, CROISSANT)  # written when the others are there
 
 
@@ -104,6 +105,11 @@ class Inputs:
             yield f"source_model is {input_file.source_model}, which neither a record nor its path names"
         if (input_file.disposition == "copy") != (input_file.reason == COPY):
             yield f"disposition is {input_file.disposition}, and its reason is {input_file.reason}"
+        if input_file.reason in BESIDE and input_file.disposition != "sidecar":
+            yield f"disposition is {input_file.disposition}, and its reason is {input_file.reason}"
+        for name in ("sha256", "context_sha256"):
+            if (digest := getattr(input_file, name)) is not None and not SHA256.fullmatch(digest):
+                yield f"{name} is {digest!r}, which is no digest"
         if input_file.disposition == TRAJECTORY and input_file.reason is not None:
             yield f"disposition is {TRAJECTORY}, and it has the reason {input_file.reason}"
 

@@ -24,6 +24,7 @@ from openclawbench.release.provenance import (
 from openclawbench.release.validate.findings import Findings
 from openclawbench.release.validate.recompute.rules_in_force import RulesInForce
 from openclawbench.reports.measures import NO_INTERVAL, proportion
+from openclawbench.rules.construct.packet import PacketRules
 from openclawbench.rules.release.release import ReleaseRules
 from openclawbench.version import __version__
 
@@ -35,7 +36,7 @@ EXAM = ("size", "seed", "families_sha256", "pairs")  # that decide the result of
 def check_provenance(in_force: RulesInForce, verdicts: Sequence[HumanVerdict], findings: Findings) -> None:
     """A finding for each statement that is wrong, and a note for each that cannot be compared."""
     provenance = in_force.provenance
-    for message in (*program(provenance, findings), *inputs(provenance, verdicts, findings), *commands(in_force)):
+    for message in (*program(provenance, findings), *inputs(provenance, verdicts), *commands(in_force)):
         findings.add("datapackage", NAME, message)
     for used in provenance.judges:
         for message in (*judge(used, in_force, findings), *certificate(used, provenance)):
@@ -70,7 +71,7 @@ def program(provenance: MadeFrom, findings: Findings) -> Iterator[str]:
         findings.notes.append(f"{NAME}: made with other versions than are installed here: {', '.join(others)}")
 
 
-def inputs(provenance: MadeFrom, verdicts: Sequence[HumanVerdict], findings: Findings) -> Iterator[str]:
+def inputs(provenance: MadeFrom, verdicts: Sequence[HumanVerdict]) -> Iterator[str]:
     """The tables that were read beside the sessions. Of them the human verdicts are released."""
     for table in provenance.input_tables:
         if not SHA256.fullmatch(table.sha256):
@@ -80,13 +81,7 @@ def inputs(provenance: MadeFrom, verdicts: Sequence[HumanVerdict], findings: Fin
         if table.name != "human_verdicts":
             continue
         expected = input_table(table.name, [[verdict.model_dump() for verdict in verdicts]])
-        if table.rows > expected.rows:
-            left = table.rows - expected.rows
-            findings.notes.append(
-                f"{NAME}: {left} human verdicts are on no record of this release, so that their digest cannot be "
-                "compared"
-            )
-        elif table != expected:
+        if table != expected:
             yield (
                 f"input_tables: human_verdicts has {table.rows} rows with the digest {table.sha256[:12]}…; "
                 f"human_audited.jsonl gives {expected.rows} with {expected.sha256[:12]}…"
@@ -119,6 +114,9 @@ def commands(in_force: RulesInForce) -> Iterator[str]:
 
 def judge(used: JudgeUsed, in_force: RulesInForce, findings: Findings) -> Iterator[str]:
     """The rules judge is that of the released rules. Another judge's answers are not asked for again."""
+    blind = None if used.judge in BASELINE_JUDGES else in_force.rules(PacketRules).blind
+    if used.blind != blind:
+        yield f"blind is {used.blind} for the judge of pass {used.annotation_pass}; packet.toml gives {blind}"
     if not SHA256.fullmatch(used.digest):
         yield f"the digest of the judge of pass {used.annotation_pass} is {used.digest!r}, which is no digest"
     if used.judge not in BASELINE_JUDGES:
@@ -146,10 +144,13 @@ def judge(used: JudgeUsed, in_force: RulesInForce, findings: Findings) -> Iterat
 def certificate(used: JudgeUsed, provenance: MadeFrom) -> Iterator[str]:
     """A certificate is of the judge that it stands with, its shares follow from its counts, and that of the rules judge
     is the one that comes with the program, if it is of the same exam."""
-    quoted = used.certificate
-    if quoted is None:
-        return
+    quoted, shipped = used.certificate, shipped_certificate()
     place = f"the certificate of pass {used.annotation_pass}"
+    if quoted is None:
+        same_program = provenance.program_sha256 == program_digest()
+        if same_program and used.judge in BASELINE_JUDGES and used.digest == shipped.judge_digest:
+            yield f"{place} is missing: the program comes with one of this judge"
+        return
     prompts = {prompt.stage: prompt.sha256 for prompt in provenance.prompts}
     if not quoted.is_of(used.judge, used.judge_model, prompts, used.blind):
         yield f"{place} is of another judge"
@@ -159,7 +160,6 @@ def certificate(used: JudgeUsed, provenance: MadeFrom) -> Iterator[str]:
     if quoted.endpoint is not None:
         yield f"{place} names the endpoint {quoted.endpoint[:80]!r}: a released certificate names none"
     yield from (f"{place}: {message}" for message in counts(quoted))
-    shipped = shipped_certificate()
     same_exam = all(getattr(quoted, name) == getattr(shipped, name) for name in EXAM)
     if same_exam and quoted.judge_digest == shipped.judge_digest:
         for name in type(quoted).model_fields:

@@ -34,6 +34,7 @@ from openclawbench.release.privacy.policy import REPORT, left_in, refuse_blocked
 from openclawbench.release.privacy.publishing import Scanned
 from openclawbench.release.privacy.rules import PrivacyRules
 from openclawbench.release.provenance import Certificates, made_from
+from openclawbench.release.record_key import key_of
 from openclawbench.release.settings import PublishRules
 from openclawbench.release.statistics.context import paper_words
 from openclawbench.release.unjudged import UNJUDGED_NOTICE, is_unjudged, line_files
@@ -47,6 +48,7 @@ from openclawbench.rules.release.release import ReleaseRules
 from openclawbench.runtime.engines.serial import Serial
 from openclawbench.runtime.run import Run, digest
 from openclawbench.storage.data_folder import DataFolder, read_json, write_json
+from openclawbench.tables.record import TRAJECTORY_KEY
 
 FIRST_PASS = (
     ReleaseLine,
@@ -78,6 +80,7 @@ def publish(
     certificates: those of the judges, which the release quotes; make_engine: gives the engine for a number of calls.
     Raises ReleaseBlocked and InvalidRelease; the former release is then kept.
     """
+    verdicts = on_records(run, verdicts)
     origin = made_from(run.intake, run.judges, commands, verdicts, run.overrides, certificates)
     key = release_key(run, origin)
     if is_current(run.data, key):
@@ -97,6 +100,15 @@ def publish(
     entry = {"stage": "publish", "key": key, "models": values["records"].models, "files": files}
     write_json(manifest, entry | {"left_in": left_in(scanned)})
     return True
+
+
+def on_records(run: Run, verdicts: Sequence[HumanVerdict]) -> list[HumanVerdict]:
+    """The verdicts on records of this release: the others are not released, and decide none of its bytes."""
+    if not verdicts:
+        return []
+    keys = run.data.scan(LabelBasis, run.keys[LabelBasis]).select(TRAJECTORY_KEY).collect()
+    own = set(keys.iter_rows())
+    return [verdict for verdict in verdicts if key_of(verdict.model_dump()) in own]
 
 
 def rules_and_tables(run: Run) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 can only be bounded."""
 
 from collections.abc import Container, Iterator, Mapping, Sequence
+from datetime import datetime
 from typing import Any, get_args
 
 import polars as pl
@@ -15,6 +16,8 @@ from openclawbench.tables.schema import schema
 
 STEP_KINDS = {**schema(Step), **schema(Descriptor), **schema(SeenByFailure)}
 SUMMARY_KINDS = {**schema(TraceSummary), **schema(SeenByBehaviour)}
+OPENCLAW = "openclaw"  # its sessions say no duration: it is that from the first to the last record
+PRECISION = 0.01  # seconds
 NEVER_NEGATIVE = [name for name, kind in schema(TraceSummary).items() if kind in (pl.Int64, pl.Float64)]
 
 Problem = tuple[int, str]  # which of the records, message
@@ -27,7 +30,7 @@ def trace_problems(
     failures = failed_steps(records, rules)
     for number, record in enumerate(records):
         summary = record["trace_summary"]
-        yield from ((number, message) for message in numbers(summary))
+        yield from ((number, message) for message in numbers(summary, record["source_format"]))
         surely, possibly = failures.get(number, ([], []))
         if not len(surely) <= summary["tool_errors"] <= len(possibly):
             between = f"{len(surely)}" if len(surely) == len(possibly) else f"{len(surely)} to {len(possibly)}"
@@ -39,11 +42,18 @@ def trace_problems(
     yield from behaviours(records, rules, redacted)
 
 
-def numbers(summary: Mapping[str, Any]) -> Iterator[str]:
-    """Counts, tokens and cost are not below zero; the end of the run is one of its closed vocabulary."""
+def numbers(summary: Mapping[str, Any], source_format: str) -> Iterator[str]:
+    """Counts, tokens and cost are not below zero; a run ends after it began, in a way of the closed vocabulary."""
     for name in NEVER_NEGATIVE:
         if name != "wall_time_s" and summary[name] is not None and summary[name] < 0:
             yield f"trace_summary.{name} is {summary[name]}: it cannot be negative"
+    times = summary["started_at"], summary["ended_at"]
+    if None not in times and times[1] < times[0]:
+        yield f"trace_summary.ended_at is {times[1]}, before started_at {times[0]}"
+    elif None not in times and source_format.startswith(OPENCLAW) and (stated := summary["wall_time_s"]) is not None:
+        first, last = map(datetime.fromisoformat, times)
+        if abs((last - first).total_seconds() - stated) > PRECISION:
+            yield f"trace_summary.wall_time_s is {stated}; its times give {(last - first).total_seconds()}"
     if summary["end"] not in get_args(RunEnd):
         yield f"trace_summary.end {summary['end']!r} is not in its closed vocabulary"
 

@@ -34,6 +34,10 @@ def outcome(row: Row, oracle: Row, rules: OracleRules) -> Iterator[str]:
         yield f"oracle.task_id_canonical is {canonical}, the record is of {task}"
     if rules.known_subset(written) and rules.known_subset(canonical) and rules.canonical_id(written) != canonical:
         yield f"oracle.task_id is {written}, and oracle.task_id_canonical is {canonical}"
+    if None not in (oracle["attempt"], row["attempt"]) and oracle["attempt"] != row["attempt"]:
+        yield f"oracle.attempt is {oracle['attempt']}, the record is of attempt {row['attempt']}"
+    if oracle["success"] is not None and oracle["score"] == (0 if oracle["success"] else 1):
+        yield f"oracle.success is {oracle['success']}, and oracle.score is {oracle['score']}"
     if names_another(row, oracle, rules):
         name, session_id = oracle["native_session_basename"], oracle["session_id"]
         yield f"oracle names the session {name} ({session_id}), the record is of {row['session_id']}"
