@@ -24,7 +24,7 @@ from openclawbench.audit.sheets.cells import Cells
 from openclawbench.audit.sheets.check import CheckedSheet, Signature, check
 from openclawbench.audit.sheets.open_quotes import open_quote
 from openclawbench.audit.sheets.review_sheet import as_csv, as_jsonl, read_sheet
-from openclawbench.errors import UnreadableInput, UsageError
+from openclawbench.errors import ReleaseBlocked, UnreadableInput, UsageError
 from openclawbench.records.review import EventReview, EventSample, EventSampleRow
 from openclawbench.storage.data_folder import DataFolder
 
@@ -438,6 +438,21 @@ def test_records_are_only_ever_added_and_a_filled_sheet_is_never_written_over(tm
     sheet.write_bytes(filled(sheet.read_bytes(), say_yes))
     with pytest.raises(UsageError, match="may be filled in"):
         save_sample(data, EVENTS, rows[0].sample, sample_of(rows, {"read": 3, "communication": 1}), rows)
+
+
+@pytest.mark.parametrize("text", ["token ghp_%s", "export GITHUB_TOKEN=ghp_%s"])
+def test_a_sheet_passes_the_search_for_keys(text: str, tmp_path: Path) -> None:
+    data, key = DataFolder(tmp_path), "Zk3fQ9vLx2Wm7Tn8Rb4Yc6Hd1Jg5Ps0AeUiO"
+    rows = [row.model_copy(update={"action_text": text % key}) for row in drawn(2)]
+    sample = sample_of(rows, {"read": 2})
+    with pytest.raises(ReleaseBlocked, match="nothing is written"):
+        save_sample(data, EVENTS, rows[0].sample, sample, rows)
+    assert not [path for path in tmp_path.rglob("*") if path.is_file()], "nothing is left half"
+    overrides = {"privacy.toml": {"on_key": "redact"}}
+    sheets = save_sample(data, EVENTS, rows[0].sample, sample, rows, overrides=overrides)
+    assert all(key.encode() not in path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+    redacted_rows = [*drawn_rows(data, EVENTS)[rows[0].sample].values()]
+    assert taken(filled(sheets[0].read_bytes(), say_yes), redacted_rows, tmp_path).faults == []
 
 
 def test_a_damaged_record_is_named_with_its_line(tmp_path: Path) -> None:

@@ -70,6 +70,9 @@ PLANTED: dict[str, tuple[str, bytes]] = {
 }
 
 
+REPEATS_RECORDS = {"a label file", "a drawing"}  # may hold what a record says, which `on_key = "report"` lets out
+
+
 @pytest.mark.parametrize("place", PLANTED)
 def test_a_key_outside_the_records_blocks_a_release(place: str, tmp_path: Path) -> None:
     name, content = PLANTED[place]
@@ -82,7 +85,8 @@ def test_a_key_outside_the_records_blocks_a_release(place: str, tmp_path: Path) 
     assert OTHER not in str(caught.value)
     redacting = PrivacyFinder(RULES.model_copy(update={"on_key": "redact"}))
     assert [*finds_in_files(tmp_path, redacting)], "nothing redacts these files"
-    assert not [*finds_in_files(tmp_path, PrivacyFinder(RULES.model_copy(update={"on_key": "report"})))]
+    letting_out = PrivacyFinder(RULES.model_copy(update={"on_key": "report"}))
+    assert bool([*finds_in_files(tmp_path, letting_out)]) == (place not in REPEATS_RECORDS)
 
 
 def test_a_find_names_its_line(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ Human verdicts are kept apart from the labels that they are about. A release pub
 
 from datetime import date
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -17,6 +17,9 @@ from openclawbench.audit.sheets.review_sheet import as_csv, as_jsonl
 from openclawbench.base.canonical_json import canonical_json
 from openclawbench.base.dates import day_of
 from openclawbench.errors import UnreadableInput
+from openclawbench.release.privacy.gate import Gate
+from openclawbench.release.privacy.rules import PrivacyRules
+from openclawbench.rules.loading.rule_file import NO_OVERRIDES, Overrides
 from openclawbench.storage import append_log
 from openclawbench.storage.data_folder import DataFolder
 from openclawbench.tables.record import Record
@@ -37,11 +40,20 @@ def line(record: Record) -> bytes:
 
 
 def save_sample(
-    data: DataFolder, form: Form[Row, Review], name: str, sample: Record, rows: list[Row], guide: bytes | None = None
+    data: DataFolder,
+    form: Form[Row, Review],
+    name: str,
+    sample: Record,
+    rows: list[Row],
+    guide: bytes | None = None,
+    overrides: Overrides = NO_OVERRIDES,
 ) -> list[Path]:
     """Write the drawn sample, its sheets and their guide; returns the paths of the sheets and the guide. `name`: the
-    sample's id. Raises UsageError rather than overwrite a filled sheet."""
+    sample's id; `overrides`: of the rules. Sheets go to reviewers: raises ReleaseBlocked if a row holds what a release
+    must not hold, and redacts what a release redacts. Raises UsageError rather than overwrite a filled sheet."""
     rules = AuditRules.load()
+    gate = Gate(PrivacyRules.load(overrides=overrides), f"audit sample {name}")
+    rows = [type(row).model_validate(let_out) for row, let_out in zip(rows, gate.let_out(dumped(rows)), strict=True)]
     shown, files = [form.shown(row) for row in rows], {}
     files[f"{form.name}-{name}.csv"] = as_csv(shown, form.answers, Cells(rules, form.texts(rules)))
     files[f"{form.name}-{name}.jsonl"] = as_jsonl(shown, form.answers)
@@ -52,6 +64,11 @@ def save_sample(
     for sheet, content in files.items():
         data.write_review(sheet, content)
     return [data.review_file(sheet) for sheet in files]
+
+
+def dumped(rows: list[Row]) -> list[dict[str, Any]]:
+    """Rows as plain data."""
+    return [row.model_dump() for row in rows]
 
 
 def drawn_rows(data: DataFolder, form: Form[Row, Review]) -> dict[str, dict[str, Row]]:

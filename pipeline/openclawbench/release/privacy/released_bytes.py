@@ -23,6 +23,7 @@ MOST_BYTES = 1_000_000_000  # of a file; a larger one that is no table of record
 SIGNATURE = b"\x89PNG\r\n\x1a\n"
 ARROW_SCHEMA = b"ARROW:schema"
 PIXELS = {b"IDAT", b"PLTE", b"fdAT"}
+OF_NO_RECORD = (".toml", ".parquet", ".png")  # files of which nothing that is searched here repeats a record
 NAMED = 5  # finds that the sentence names
 
 
@@ -50,15 +51,19 @@ def refuse_keys(root: Path, privacy_finder: PrivacyFinder) -> None:
 
 def finds_in_files(root: Path, privacy_finder: PrivacyFinder, known: Container[str] = ()) -> Iterator[ByteFind]:
     """Keys in every file of a release but in the lines of records, in the order of files. `known`: paths of files whose
-    bytes are those that searched records give, so that they hold nothing more."""
-    groups = privacy_finder.rules.blocked_in_names() & KEYS
-    for path in sorted(path for path in root.rglob("*") if path.is_file()) if groups else ():
+    bytes are those that searched records give, so that they hold nothing more. Rules that let keys of records out let
+    them out wherever a record is repeated; in names, settings, prompts and metadata no key is let out."""
+    blocked = privacy_finder.rules.blocked_in_names() & KEYS
+    groups = blocked or {"key"}
+    for path in sorted(path for path in root.rglob("*") if path.is_file()):
         name = path.relative_to(root).as_posix()
         if name in known:
             continue
         masked = masked_name(name, groups, privacy_finder)
         if masked != name:
             yield ByteFind(masked, "name", None, "name", masked)
+        if not blocked and not (path.suffix in OF_NO_RECORD or name.startswith("prompts/")):
+            continue
         for start, place, text in texts_in(path, name, privacy_finder):
             hits = [hit for hit in privacy_finder.hits(text) if hit.group in groups]
             for number, hit in enumerate(hits):

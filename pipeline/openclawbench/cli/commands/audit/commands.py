@@ -57,7 +57,7 @@ def sample_events(
         rules=evidence_rules(),
     )
     with folder.reviewing():
-        sheets = save_sample(folder, EVENTS, sample.sample, sample, rows)
+        sheets = save_sample(folder, EVENTS, sample.sample, sample, rows, overrides=run.overrides)
     if json_out:
         print(json.dumps(sample.model_dump() | {"sheets": [str(path) for path in sheets]}, indent=1))
         return
