@@ -1,5 +1,6 @@
 """Baselines: each on a made release, where it is known what it must say; what they are fitted to; nothing else."""
 
+import json
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,9 @@ from openclawbench.detect.baselines import BASELINES, features, run_baseline
 from openclawbench.detect.labels import LabelSelection, LabelSet
 from openclawbench.detect.settings import LABELS, NORMAL, DetectRules
 from openclawbench.errors import UsageError
+from openclawbench.fulltax.annotation.quote_grounding import is_grounded
 from openclawbench.records.detection.prediction import Prediction
+from openclawbench.records.fulltax import EvidenceQuote
 
 RULES = DetectRules.load()
 GAP, WEAK = LABELS[1], LABELS[3]
@@ -116,13 +119,28 @@ def test_the_rules_judge_labels_from_evidence_and_needs_no_train_side(tmp_path: 
         reply("The site has been deployed."),
     )
     told_so = session(2, NORMAL) | deployed.model_dump(exclude={"source_model", "trajectory_id"})
-    _, rows, provenance = predict("rules", made_release(tmp_path / "release", [session(1, WEAK), told_so]))
+    _, rows, provenance = predict("screen", made_release(tmp_path / "release", [session(1, WEAK), told_so]))
     predictions = by_id(rows)
     assert (predictions["t00001"].label, predictions["t00001"].parse) == (NORMAL, "ok")
     ignored = predictions["t00002"]
     assert (ignored.label, ignored.onset) == ("error_ignored_escalation", 2)
     assert ignored.span is not None and ignored.span.model_dump() == {"start_step": 2, "end_step": 3}
     assert provenance["trained_on"] is None and provenance["model"].startswith("rules-")
+    flags = json.loads(ignored.answer or "")
+    assert (flags[0]["subtype"], flags[0]["step"]) == ("error_ignored_escalation", 2)
+    proof = [
+        EvidenceQuote(step_id=cited["step"], field=cited["field"], quote=cited["text"])
+        for flag in flags
+        for cited in flag["proof"]
+    ]
+    assert len(proof) >= 2
+    assert all(is_grounded(deployed, quote) for quote in proof)
+    assert json.loads(predictions["t00001"].answer or "") == []
+
+
+def test_the_former_name_of_the_screen_says_the_new_one(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="baseline rules: is called screen now"):
+        predict("rules", made_release(tmp_path / "release", [session(1, WEAK)]))
 
 
 @pytest.mark.parametrize("name", sorted(BASELINES))
@@ -173,7 +191,7 @@ def test_the_human_pool_is_predicted_by_what_is_fitted_elsewhere_and_not_to_its_
     assert labels.judges == ["human"] and labels.choice.side == "all"
     assert {row.label for row in rows} == {GAP}
     assert provenance["trained_on"]["rows"] == 14  # of tasks t2 and t3, without a settled verdict, and free
-    assert predict("rules", root, LabelSelection("human"))[1]
+    assert predict("screen", root, LabelSelection("human"))[1]
 
 
 def test_both_high_is_a_pool_with_sides(tmp_path: Path) -> None:
@@ -215,4 +233,4 @@ def test_an_empty_side_and_an_unknown_baseline_say_what_there_is(tmp_path: Path)
         predict("majority", root, LabelSelection("baseline"))
     with pytest.raises(UsageError, match="Use one of: majority"):
         predict("best", root)
-    assert predict("rules", root, LabelSelection("baseline"))[0].is_baseline
+    assert predict("screen", root, LabelSelection("baseline"))[0].is_baseline

@@ -372,7 +372,7 @@ def test_labels_of_the_rules_judge_come_with_a_warning(tmp_path: Path) -> None:
     status = {"quality_tier": "baseline_accepted", "label_status": "baseline"}
     sessions = [session(n, WEAK if n % 2 else NORMAL, task=f"o{n}", **status) for n in range(10)]
     root = made_release(tmp_path / "release", sessions, judge="rules")
-    ended = call("detect", "baseline", "rules", "--pool", "baseline", "--release", root, "--data", tmp_path / "data")
+    ended = call("detect", "baseline", "screen", "--pool", "baseline", "--release", root, "--data", tmp_path / "data")
     assert ended.status == 0 and "these labels are the rules judge's" in ended.err
     (path,) = (tmp_path / "data" / "detect" / "predictions").glob("*.jsonl")
     assert call("detect", "table", path, "--release", root, "--data", tmp_path / "data").status == 0
@@ -458,7 +458,7 @@ def test_reviewed_trajectories_are_predicted_beside_the_test_side(tmp_path: Path
     assert (card["trajectories"], card["compared"]["reviewed"]) == (20, 2)
     assert card["compared"]["not_compared"] == {} and card["provenance"]["rows"] == 22
     assert card["corrected"]["verdicts"] == card["human"]["compared"] == 3
-    judged = call("detect", "baseline", "rules", "--release", root, "--out", out, "--json").json["detectors"][0]
+    judged = call("detect", "baseline", "screen", "--release", root, "--out", out, "--json").json["detectors"][0]
     assert judged["compared"]["reviewed"] == 3  # it is not fitted, so the one on the train side counts too
     held = call("detect", "baseline", "majority", "--cut", "hold-one-out", "--release", root, "--out", out, "--json")
     (card,) = held.json["detectors"]

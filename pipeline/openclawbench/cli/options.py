@@ -113,8 +113,8 @@ def in_data_folder(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def with_common(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options of all: -q and -v, and --debug, which `main` reads. A command that declares --debug
-    gets it."""
+    """Give a command the options of all: -q and -v, and --debug, which `main` reads. A command gets those that it
+    declares, as one does that has them already."""
     signature = inspect.signature(command)
     own = signature.parameters
     common = {"quiet": Quiet, "verbose": Verbose, "debug": Debug}
@@ -127,7 +127,8 @@ def with_common(command: Callable[..., None]) -> Callable[..., None]:
     @wraps(command)
     def call(*args: Any, quiet: bool, verbose: bool, debug: bool, **values: Any) -> None:
         Verbosity.quiet, Verbosity.verbose = quiet, verbose and not quiet
-        command(*args, **values, **({"debug": debug} if "debug" in own else {}))
+        options = {"quiet": quiet, "verbose": verbose, "debug": debug}
+        command(*args, **values, **{name: value for name, value in options.items() if name in own})
 
     call.__signature__ = signature.replace(parameters=[*own.values(), *added])  # type: ignore[attr-defined]
     return call

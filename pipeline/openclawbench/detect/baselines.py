@@ -3,7 +3,8 @@
 majority: the most frequent label of the train side. prior: a label drawn by the shares of the train side. memoriser:
 the most frequent label of the task, where the train side knows it; what it gains over majority is what a cut leaks.
 bow: bag of words of the detector's packet, logistic regression. descriptors: counts of event categories, flags and
-statuses, gradient boosting. rules: the embedded rules judge.
+statuses, gradient boosting. screen: rules over the steps; for each
+flag the step and the text that it rests on.
 """
 
 from collections import Counter
@@ -12,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from openclawbench.base.canonical_json import canonical_json
 from openclawbench.detect.labels import (
     LabelledTrajectory,
     LabelSelection,
@@ -29,14 +31,19 @@ from openclawbench.detect.predictions import best_label, prediction, probabiliti
 from openclawbench.detect.settings import LABELS, NORMAL, BaselineRules, DetectRules
 from openclawbench.errors import UsageError
 from openclawbench.fulltax.rules_judge import RulesJudge
+from openclawbench.fulltax.rules_judge.trace import Trace
+from openclawbench.fulltax.rules_judge.trigger import Trigger
+from openclawbench.fulltax.rules_judge.triggers import find_triggers
 from openclawbench.records.detection.prediction import Prediction
 from openclawbench.records.fulltax import StageB2
 from openclawbench.records.packet import Evidence
 from openclawbench.release.record_key import Key, key_of
 
 PLACES = 6  # of probabilities: the same on every machine
+SCREEN = "screen"
 NOTHING_FOUND = "no_anomaly_evidence"
-REVIEW = "the rules judge would send it to review"
+REVIEW = "the screen cannot tell"
+RENAMED = {"rules": "screen"}  # former name -> name
 ANOMALOUS_SPAN = "anomalous"
 Answers = dict[Key, dict[str, Any]]  # fields of Prediction
 Predict = Callable[[Path, Sequence[LabelledTrajectory], Sequence[LabelledTrajectory], BaselineRules], Answers]
@@ -51,6 +58,8 @@ def run_baseline(
 
     Raises UsageError for a baseline that does not exist, and for sides without a trajectory.
     """
+    if name in RENAMED:
+        raise UsageError(f"baseline {name}: is called {RENAMED[name]} now.")
     if name not in BASELINES:
         raise UsageError(f"baseline {name}: there is no such baseline. Use one of: {', '.join(BASELINES)}.")
     labels = read_labels(root, choice)
@@ -65,7 +74,7 @@ def run_baseline(
     provenance = provenance_base(labels, rules) | {
         "detector": name,
         "kind": "baseline",
-        "model": RulesJudge().model if name == "rules" else None,
+        "model": RulesJudge().model if name == SCREEN else None,
         "parameters": parameters(name, rules.baseline),
         "trained_on": trained_on(trained, choice),
     }
@@ -227,35 +236,43 @@ def classify(
     }
 
 
-def rules_judge(
+def screen(
     root: Path, _train: Sequence[LabelledTrajectory], test: Sequence[LabelledTrajectory], _rules: BaselineRules
 ) -> Answers:
-    """Label, onset and span of the embedded rules judge, from evidence alone. What it would send to review counts as an
-    answer that cannot be read."""
+    """Label, onset and span by rules over the evidence alone, and in `answer` the flags that they rest on. What the
+    rules cannot tell counts as an answer that cannot be read."""
     judge = RulesJudge()
     columns = list(Evidence.model_fields)
-    return {key_of(row): ask_rules_judge(judge, row) for row in released_records(root, keys_of(test), columns)}
+    return {key_of(row): screen_record(judge, row) for row in released_records(root, keys_of(test), columns)}
 
 
-def ask_rules_judge(judge: RulesJudge, record: Mapping[str, Any]) -> dict[str, Any]:
-    """The rules judge on a released record, stage by stage as in a run, without checks and repairs."""
+def screen_record(judge: RulesJudge, record: Mapping[str, Any]) -> dict[str, Any]:
+    """The screen of a released record, stage by stage as a judge answers, without checks and repairs."""
     evidence = Evidence.model_validate({name: record[name] for name in Evidence.model_fields})
-    a = judge.answer("a", evidence, {})
+    triggers = find_triggers(Trace(evidence, judge.rules))
+    flags = {"answer": canonical_json([flag_of(trigger) for trigger in triggers])}
+    a = judge.answer("a", evidence, {}, triggers)
     route = getattr(a, "route_label", None)
-    b1 = judge.answer("b1", evidence, {})
+    b1 = judge.answer("b1", evidence, {}, triggers)
     says = getattr(b1, "trajectory_is_anomalous", None)
     if route == NOTHING_FOUND or says is False:
-        return {"label": NORMAL}
+        return flags | {"label": NORMAL}
     if says is None:
-        return {"label": None, "parse": "failed", "failure": REVIEW}
-    b2 = judge.answer("b2", evidence, {"b1": b1.model_dump()})
+        return flags | {"label": None, "parse": "failed", "failure": REVIEW}
+    b2 = judge.answer("b2", evidence, {"b1": b1.model_dump()}, triggers)
     assert isinstance(b2, StageB2)
     spans = [span for span in b2.segment_spans if span.label == ANOMALOUS_SPAN]
-    return {
+    return flags | {
         "label": getattr(b1, "anomaly_type_l2", None),
         "onset": b2.earliest_recoverable_onset,
         "span": {"start_step": spans[0].start_step, "end_step": spans[-1].end_step} if spans else None,
     }
+
+
+def flag_of(trigger: Trigger) -> dict[str, Any]:
+    """A flag: the rule that fired, the step where it begins, and its proof, the texts that it cites."""
+    proof = [{"step": quote.step_id, "field": quote.field, "text": quote.quote} for quote in trigger.evidence]
+    return {"flag": trigger.mechanism, "subtype": trigger.label, "step": trigger.onset, "proof": proof}
 
 
 def keys_of(items: Sequence[LabelledTrajectory]) -> set[Key]:
@@ -269,9 +286,9 @@ BASELINES: dict[str, Predict] = {
     "memoriser": memoriser,
     "bow": bag_of_words,
     "descriptors": descriptors,
-    "rules": rules_judge,
+    SCREEN: screen,
 }
-FITTED = frozenset(BASELINES) - {"rules"}
+FITTED = frozenset(BASELINES) - {SCREEN}
 USED = {"prior": ("seed",), "bow": ("seed", "words_at_least", "words_at_most"), "descriptors": ("seed", "rounds")}
 
 

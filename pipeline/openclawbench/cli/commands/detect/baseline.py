@@ -25,7 +25,7 @@ MEANINGS = {
     "memoriser": "the most frequent label of the task",
     "bow": "bag of words, logistic regression",
     "descriptors": "counts of descriptors and flags, gradient boosting",
-    "rules": "the rules judge",
+    "screen": "rules over the steps, each flag with its proof",
 }
 
 
