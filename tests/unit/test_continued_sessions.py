@@ -106,3 +106,20 @@ def test_a_parent_without_common_records_is_only_the_parent(tmp_path: Path) -> N
 def test_sessions_that_would_continue_one_another_are_all_kept(tmp_path: Path) -> None:
     first = [header("a", 0, "b.jsonl"), *FIRST[1:]]
     assert sum(len(steps) for steps, _ in by_name(read(tmp_path, a=first, b=SECOND)).values()) >= 3
+
+
+def test_where_two_sessions_have_the_name_of_the_predecessor_none_is_continued_and_that_is_counted(
+    tmp_path: Path,
+) -> None:
+    other = [header("z", 0), *turn(20, None)]
+    for folder, records in {"x": FIRST, "y": other}.items():
+        path = tmp_path / "raw" / "m" / folder / "a.jsonl"
+        path.parent.mkdir(parents=True)
+        path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
+    second = "".join(json.dumps(record) + "\n" for record in SECOND)
+    (tmp_path / "raw" / "m" / "b.jsonl").write_text(second, encoding="utf-8")
+    intake, result = normalized_folder(tmp_path / "raw", tmp_path / "data")
+    check_accounting(result, intake.rows(SourceFile))
+    assert by_name(result)["b"] == (["Answer 2.", "Answer 4."], None)
+    warnings = {row["path"]: [warning["name"] for warning in row["warnings"]] for row in result.files}
+    assert warnings == {"m/x/a.jsonl": [], "m/y/a.jsonl": [], "m/b.jsonl": ["ambiguous_parent"]}

@@ -62,7 +62,8 @@ def with_parents(entries: Collection[RawEntry]) -> Collection[RawEntry]:
     A parent is known by its session key (spawned_by of the index) or by its file's basename (parentSession of the
     header), within the source model; of a session inside another one, or in a file that another one names, it is that
     one. Where that names several sessions nothing is linked: never guessed. Neither are
-    sessions that would be their own ancestors: their context says so (`circular_parent`).
+    sessions that would be their own ancestors. The context of both says so (`ambiguous_parent`: how many, and
+    `circular_parent`).
 
     The session that a header names as its parent is also the one that it may continue: context that was copied from
     there is told by its records, so both belong to one `family`, which is read together.
@@ -89,16 +90,19 @@ def with_parents(entries: Collection[RawEntry]) -> Collection[RawEntry]:
                 ids_by_name[name].add(trajectory_id)
     parents: dict[Key, str] = {}  # (source model, trajectory) -> its parent
     linked: dict[int, tuple[Key, str]] = {}
+    ambiguous: dict[int, int] = {}
     for index, child in sorted(children.items()):
         candidates = [ids_by_name.get(name, set()) for name in child.parent_names]
         candidates = [{named[child.container]}] if child.container in named else candidates
         parent = next((next(iter(ids)) for ids in candidates if len(ids) == 1), None)
+        if parent is None and (most := max(map(len, candidates), default=0)) > 1:
+            ambiguous[index] = most
         if parent is not None:
             own = (child.key[0], named.get(child.key, ""))
             parents[own] = parent
             linked[index] = own, parent
     continued = continued_sessions(children.values(), keys_by_name)
-    return SpilledList(with_links(entries, linked, own_ancestors(parents), continued))
+    return SpilledList(with_links(entries, linked, ambiguous, own_ancestors(parents), continued))
 
 
 def find_children(entries: Iterable[RawEntry]) -> dict[int, Child]:
@@ -146,15 +150,20 @@ def family_of(key: Key, continued: dict[Key, Key]) -> Key:
 
 
 def with_links(
-    entries: Iterable[RawEntry], linked: dict[int, tuple[Key, str]], circular: set[Key], continued: dict[Key, Key]
+    entries: Iterable[RawEntry],
+    linked: dict[int, tuple[Key, str]],
+    ambiguous: dict[int, int],
+    circular: set[Key],
+    continued: dict[Key, Key],
 ) -> Iterator[RawEntry]:
-    """The entries, with the parents of those that are `linked`, and what those continue that do."""
+    """The entries, with the parents of those that are `linked`, the number of them where several sessions may be the
+    parent, and what those continue that do."""
     for index, entry in enumerate(entries):
         key = key_of(entry)
-        if index not in linked and key not in continued:
+        if index not in linked and index not in ambiguous and key not in continued:
             yield entry
             continue
-        link: dict[str, Any] = {}
+        link: dict[str, Any] = {"ambiguous_parent": ambiguous[index]} if index in ambiguous else {}
         if index in linked:
             own, parent = linked[index]
             link = {"circular_parent": parent} if own in circular else {"parent_trajectory_id": parent}

@@ -23,8 +23,8 @@ HUMAN_ROWS = f"""\
 
 
 def write_human(verdicts: Sequence[HumanVerdict], assignments: pl.LazyFrame, staging: StagingFolder) -> None:
-    """Write the file and its Parquet form, if there are verdicts. One on a trajectory that is not in the release is left
-    out."""
+    """Write the file and its Parquet form, if there are verdicts. One on a trajectory that is not in the release is
+    left out."""
     if not verdicts:
         return
     keys = [key_of(verdict.model_dump()) for verdict in verdicts]

@@ -283,6 +283,9 @@ def note_session(file: SessionFile, session: ParsedSession, context: dict[str, A
     if "circular_parent" in context:
         sentence = f"its parent would be {context['circular_parent']}, which makes it its own ancestor; none is noted"
         session.warnings.append(Fault("circular_parent", 1, sentence))
+    if "ambiguous_parent" in context:
+        sentence = f"{context['ambiguous_parent']} sessions have the name of its parent or predecessor; none is noted"
+        session.warnings.append(Fault("ambiguous_parent", 1, sentence))
     if NATIVE_NAME in context:
         file.aliases.add(context[NATIVE_NAME])
     if file.member is None and (name := path_name(file.path)):
