@@ -7,7 +7,7 @@ from typing import Any
 
 from openclawbench.errors import UsageError
 from openclawbench.records.tiers import UNJUDGED
-from openclawbench.release.files.names import LINE_FILES, MASTER_FILE, REVIEW_FILE, SUMMARY
+from openclawbench.release.files.names import MASTER_FILE, REVIEW_FILE, SUMMARY
 
 UNJUDGED_NOTICE = (
     "Nobody has judged these records: they have no label and no side of a split, and this release measures no "
@@ -48,11 +48,6 @@ def summary_of(root: Path) -> Mapping[str, Any]:
         return {name: dict(content[name]) for name in NO_RECORD}
     except (OSError, ValueError, LookupError, TypeError):
         return NO_RECORD
-
-
-def files_of_model(root: Path) -> list[str]:
-    """The JSONL files of a source model that the release in `root` has."""
-    return line_files(summary_of(root), LINE_FILES)
 
 
 def line_files(summary: Mapping[str, Any], of_judged: list[str]) -> list[str]:

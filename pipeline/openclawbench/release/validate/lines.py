@@ -139,22 +139,6 @@ def of_known_records(
             findings.add(check, name, f"{line.key[1]} is not in the master table", line.number)
 
 
-def tolerant_rows(path: Path) -> Iterator[tuple[int, Key, bytes, dict[str, Any]]]:
-    """(number, key, line, value) of each line that is an object with a key, up to where the file can be read.
-
-    For comparisons only: `read_lines` reports what is wrong with the other lines.
-    """
-    for number, raw in tolerant_lines(path):
-        try:
-            row = json.loads(raw)
-        except (ValueError, RecursionError):
-            continue
-        if isinstance(row, dict) and too_large(row) is None:
-            model, trajectory_id = row.get("source_model"), row.get("trajectory_id")
-            if isinstance(model, str) and isinstance(trajectory_id, str):
-                yield number, (model, trajectory_id), raw, row
-
-
 def tolerant_lines(path: Path) -> Iterator[tuple[int, bytes]]:
     """(number from 1, line) of a file, up to where it can be read; none if it does not exist."""
     if released(path):
