@@ -1,6 +1,8 @@
 """A full disk, a damaged database, settings and modules of the current folder: one sentence, the right exit status,
 the same bytes."""
 
+import contextlib
+import gc
 import os
 import sqlite3
 import subprocess
@@ -15,6 +17,7 @@ import pytest
 from openclawbench.cli.exit import run_program
 from openclawbench.errors import UsageError
 from openclawbench.reports.plots import bars, new_figure, pictures
+from openclawbench.storage.spilled_values import PickleFile
 from openclawbench.storage.temporary_folder import filled_whole
 
 
@@ -119,3 +122,14 @@ def test_no_module_of_the_current_folder_is_imported(module: str, tmp_path: Path
     ended = subprocess.run(call, cwd=tmp_path, capture_output=True, text=True)
     assert (ended.returncode, ended.stderr) == (0, "")
     assert ended.stdout.startswith("openclawbench ")
+
+
+def test_a_temporary_file_that_found_no_room_ends_without_a_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+    ignored: list[Any] = []
+    monkeypatch.setattr(sys, "unraisablehook", ignored.append)
+    values = PickleFile(Path("/dev/full").open("wb"))  # noqa: SIM115 -- closed with its last user
+    with contextlib.suppress(OSError):
+        values.write("a value for which there is no room")
+    del values
+    gc.collect()
+    assert ignored == []

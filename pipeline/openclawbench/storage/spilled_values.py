@@ -19,6 +19,12 @@ Name = tuple[str, str]  # source model, and a name within it
 Place = tuple[int, int]  # offset and length in the file
 
 
+def close_quietly(file: BinaryIO) -> None:
+    """Close a file that nobody reads any more; what it still had to write may find no room."""
+    with contextlib.suppress(OSError):
+        file.close()
+
+
 class PickleFile:
     """Values, pickled one after the other in a file that is closed when this object is gone. `file`: None for a
     temporary one without a name, which is made for the first value."""
@@ -32,7 +38,7 @@ class PickleFile:
     def use(self, file: BinaryIO) -> BinaryIO:
         """Use this file for the values that are written from now on."""
         self.file = file
-        weakref.finalize(self, file.close)
+        weakref.finalize(self, close_quietly, file)
         return file
 
     def write(self, value: Any) -> Place:
