@@ -156,7 +156,7 @@ def label(console: Console, annotation: dict[str, Any]) -> None:
     rows = {
         "label": f"{decided} {annotation['anomaly_type_l2'] or ''}".rstrip(),
         "status": STATUS_OF.get(annotation["quality_tier"], "-"),
-        "tier": f"{annotation['quality_tier']} {annotation['review_cause'] or ''}".rstrip(),
+        "tier": f"{annotation['quality_tier'] or '-'} {annotation['review_cause'] or ''}".rstrip(),
         "judge": f"{provenance['judge'] or 'not asked'} {provenance['judge_model'] or ''}".rstrip(),
         "severity": f"{annotation['severity'] or '-'}, {annotation['recoverability'] or '-'}",
         "spans": ", ".join(f"{s['start_step']}-{s['end_step']} {s['label']}" for s in annotation["segment_spans"])
