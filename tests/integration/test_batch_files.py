@@ -329,6 +329,25 @@ def test_a_later_run_that_names_the_folder_alone_goes_on(raw: Path, tmp_path: Pa
     assert ended.status == 3 and "stage b1: " in ended.err, ended.err
 
 
+def test_the_token_report_parts_what_was_paid_for(recorded: Path, tmp_path: Path) -> None:
+    shutil.copytree(recorded.parent / "data", tmp_path / "data")
+    ended = call("report", "tokens", "--data", tmp_path / "data", "--json")
+    assert ended.status == 0, ended.err
+    by_stage = {row["stage"]: row for row in ended.json["sections"]["stages"]["rows"]}
+    judged = len(table(tmp_path / "data", "answer_a"))
+    for stage in STAGES:
+        row, rows = by_stage[stage], table(tmp_path / "data", f"answer_{stage}")
+        prompt = sum(answer["usage"]["prompt_tokens"] for answer in rows)
+        assert row["calls"] == len(rows) and row["is_measured"]
+        assert (row["fixed_tokens"] + row["own_tokens"]) * row["calls"] == pytest.approx(prompt, rel=1e-3)
+        assert row["cached_share"] == pytest.approx(0.5, abs=0.01) and row["answer_tokens"] == 100
+        assert row["prompt_tokens_a_trajectory"] == pytest.approx(prompt / judged, abs=0.05)
+    versions = [row for row in ended.json["sections"]["versions"]["rows"] if row["stage"] == "all"]
+    assert [row["version"] for row in versions if row["is_used"]] == ["v3"] and versions[0]["version"] == "v2"
+    assert versions[-1]["fixed_tokens"] < versions[0]["fixed_tokens"]
+    assert "by version of the prompts" in call("report", "tokens", "--data", tmp_path / "data").text
+
+
 def test_a_budget_bounds_what_is_written(raw: Path, tmp_path: Path) -> None:
     data, folder = fresh(tmp_path), tmp_path / "files"
     ended = run(data, raw, folder, "--budget-tokens", "80000")

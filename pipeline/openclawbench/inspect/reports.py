@@ -12,10 +12,10 @@ from openclawbench.workspace.settings import settings
 
 
 def table_report(name: str, run: Run, tables: Tables, with_inputs: bool = False) -> Report:
-    """The report `agreement`, `conflicts`, `coverage`, `evidence`, `models` or `triage`; `with_inputs`: it names the
-    digests of the tables that it was made from. Raises NotFound, with the command that makes it, if a table or the
-    second pass is missing."""
-    from openclawbench.reports import conflicts, coverage, triage
+    """The report `agreement`, `conflicts`, `coverage`, `evidence`, `models`, `tokens` or `triage`; `with_inputs`: it
+    names the digests of the tables that it was made from. Raises NotFound, with the command that makes it, if a table
+    or the second pass is missing."""
+    from openclawbench.reports import conflicts, coverage, tokens, triage
     from openclawbench.reports.agreement import report as agreement
     from openclawbench.reports.evidence import report as evidence
     from openclawbench.reports.models import report as models
@@ -34,6 +34,8 @@ def table_report(name: str, run: Run, tables: Tables, with_inputs: bool = False)
     elif name == "triage":
         report = triage.triage_report(tables, has_second_pass)
         reads = triage.READS + (triage.READS_PASS2 if has_second_pass else [])
+    elif name == "tokens":
+        report, reads = tokens.tokens_report(tables), tokens.READS
     elif name == "models":
         report, reads = models.models_report(tables), models.READS
     else:

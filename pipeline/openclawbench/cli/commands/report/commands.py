@@ -72,6 +72,22 @@ def models(data: Data = DATA, out: OutputFolder = None, json_out: Json = False) 
     print_table_report("models", data, json_out, print_models, out)
 
 
+@app.command()
+def tokens(data: Data = DATA, json_out: Json = False) -> None:
+    """Tokens of a trajectory by stage: the fixed and the own part, the cached share, each version of the prompts."""
+    print_table_report("tokens", data, json_out, print_tokens)
+
+
+def print_tokens(report: "Report", console: Console) -> None:
+    """Both tables."""
+    for section in report.sections:
+        columns = [name for name in section.columns if name not in ("is_measured", "characters")]
+        rows = ([row[name] for name in columns] for row in section.rows)
+        console.print(table(section.title, [name.replace("_", " ") for name in columns], rows))
+    if not report.sections[0].facts["is_measured"]:
+        console.print("Estimated from texts where no language model has answered.")
+
+
 def print_models(report: "Report", console: Console) -> None:
     """The main numbers of each source model and mode."""
     from openclawbench.reports.models.report import HEADLINE, headline
