@@ -191,6 +191,6 @@ def versions_of(stage: str) -> list[str]:
     return [path.stem for path in (prompts_folder() / stage).iterdir() if FILE_NAME.fullmatch(path.name)]
 
 
-def ratio(part: float, whole: float, places: int = 1) -> float | None:
-    """part / whole, rounded; None if the whole is 0."""
-    return round(part / whole, places) if whole else None
+def ratio(part: float, total: float, places: int = 1) -> float | None:
+    """part / total, rounded; None if the total is 0."""
+    return round(part / total, places) if total else None
