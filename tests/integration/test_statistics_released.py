@@ -84,7 +84,7 @@ WAYS: dict[str, tuple[Damage, set[str]]] = {
     "a line of the text": (line("# Statistics", "# Achievements"), {"statistics"}),
     "text and data alike": (in_both_texts, {"statistics", "identities"}),
     "a text that hides who judged": (line("made by the rules judge", "made by experts"), {"statistics"}),
-    "no text": (lambda root: (root / TEXT).unlink(), {"statistics"}),
+    "no text": (lambda root: (root / TEXT).unlink(), {"file_missing"}),
     "a picture of other numbers": (
         lambda root: shutil.copy(root / "statistics" / "severity.png", root / PICTURE),
         {"pictures"},
@@ -96,7 +96,7 @@ WAYS: dict[str, tuple[Damage, set[str]]] = {
     ),
     "a picture too many": (
         lambda root: (root / "statistics" / "more.png").write_bytes(b"PNG"),
-        {"pictures"},
+        {"file_unknown"},
     ),
     "a picture that is missing": (lambda root: (root / PICTURE).unlink(), {"file_missing"}),
 }

@@ -309,12 +309,12 @@ def picture_differences(
         yield None, "holds more than the picture that is drawn from the same numbers"
 
 
-def png_texts(content: bytes) -> dict[str, Any]:
-    """What a PNG holds beside its pixels."""
+def png_texts(content: bytes) -> dict[str, str | bytes]:
+    """The texts and blocks of bytes that a PNG holds beside its pixels; its resolution is no place for any."""
     from PIL import Image
 
     with Image.open(io.BytesIO(content)) as picture:
-        return {str(name): value for name, value in picture.info.items()}
+        return {str(name): value for name, value in picture.info.items() if isinstance(value, str | bytes)}
 
 
 def pixels(content: bytes) -> tuple[Any, ...] | None:
