@@ -64,7 +64,7 @@ def finds_in_files(root: Path, privacy_finder: PrivacyFinder, known: Container[s
             yield ByteFind(masked, "name", None, "name", masked)
         if not blocked and not (path.suffix in OF_NO_RECORD or name.startswith("prompts/")):
             continue
-        for start, place, text in texts_in(path, name, privacy_finder):
+        for start, place, text in texts_in(path, name, privacy_finder, are_values_searched=bool(blocked)):
             hits = [hit for hit in privacy_finder.hits(text) if hit.group in groups]
             for number, hit in enumerate(hits):
                 line = None if place else start + text.count("\n", 0, hit.start)
@@ -81,10 +81,13 @@ def masked_name(name: str, groups: set[str], privacy_finder: PrivacyFinder) -> s
     return "".join([*parts, name[at:]])
 
 
-def texts_in(path: Path, name: str, privacy_finder: PrivacyFinder) -> Iterator[tuple[int, str, str]]:
-    """(number of the first line, place or blank, text) of everything to search in a file."""
+def texts_in(
+    path: Path, name: str, privacy_finder: PrivacyFinder, are_values_searched: bool
+) -> Iterator[tuple[int, str, str]]:
+    """(number of the first line, place or blank, text) of everything to search in a file. `are_values_searched`: also
+    the least and largest values of the columns of a table, which repeat records."""
     if path.suffix == ".parquet":
-        yield 1, "metadata", parquet_metadata(path)
+        yield 1, "metadata", parquet_metadata(path, are_values_searched)
     elif path.suffix == ".png":
         yield 1, "metadata", png_metadata(path.read_bytes())
     elif is_table_of_records(name):
@@ -120,9 +123,10 @@ def text_pieces(path: Path) -> Iterator[tuple[int, str, str]]:
         return
 
 
-def parquet_metadata(path: Path) -> str:
-    """The footer of a Parquet file as text, and the metadata of its schema, a value a line. Blank if it cannot be
-    read. The schema that stands in it in base64 is undone: names of columns make anything there, also what looks like a
+def parquet_metadata(path: Path, are_values_searched: bool = True) -> str:
+    """The footer of a Parquet file as text, and the metadata of its schema, a value a line. The footer has the least and
+    largest values of columns; without them, the names of columns and of the program. Blank if it cannot be read. The
+    schema that stands in the footer in base64 is undone: names of columns make anything there, also what looks like a
     key."""
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -133,9 +137,11 @@ def parquet_metadata(path: Path) -> str:
             (length,) = struct.unpack("<I", file.read(4))
             file.seek(-8 - length, 2)
             footer = file.read(length)
-        kinds = pq.read_schema(path)
-        encoded = (pq.read_metadata(path).metadata or {}).get(ARROW_SCHEMA, b"")
-        if encoded:
+        kinds, metadata = pq.read_schema(path), pq.read_metadata(path)
+        encoded = (metadata.metadata or {}).get(ARROW_SCHEMA, b"")
+        if not are_values_searched:
+            footer = "\n".join([*kinds.names, metadata.created_by or ""]).encode()
+        elif encoded:
             footer = footer.replace(encoded, base64.b64decode(encoded))
     except (OSError, struct.error, ValueError, pa.ArrowException):
         return ""
