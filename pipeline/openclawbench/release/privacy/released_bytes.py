@@ -124,10 +124,10 @@ def text_pieces(path: Path) -> Iterator[tuple[int, str, str]]:
 
 
 def parquet_metadata(path: Path, are_values_searched: bool = True) -> str:
-    """The footer of a Parquet file as text, and the metadata of its schema, a value a line. The footer has the least and
-    largest values of columns; without them, the names of columns and of the program. Blank if it cannot be read. The
-    schema that stands in the footer in base64 is undone: names of columns make anything there, also what looks like a
-    key."""
+    """The footer of a Parquet file as text, with the least and largest values of columns, and the metadata of its
+    schema, a value a line; without these values, the names of columns and of the program in place of the footer.
+    Blank if it cannot be read. The schema that stands in the footer in base64 is undone: names of columns make
+    anything there, also what looks like a key."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
