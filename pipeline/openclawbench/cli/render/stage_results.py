@@ -55,6 +55,8 @@ def print_annotations(console: Console, tables: Tables) -> None:
     if not decided:
         return
     annotations = tables[decided[-1]]  # of the pass that was carried out
+    if not annotations.select(pl.len()).collect().item():
+        return
     rows = annotations.select("source_model", name="quality_tier")
     print_counts(console, "Quality tiers (trajectories)", "quality_tier", list(TIERS), rows)
     console.print()
