@@ -97,11 +97,12 @@ class Inputs:
 
     def contradictions(self, input_file: InputFile) -> Iterator[str]:
         """What is contradictory in a row: its path is inside the raw folder, and its model is that of a folder or a
-        record."""
+        record. A part of a file without a record may name a model that nothing else in the release does."""
         parts = PurePosixPath(input_file.path).parts
         if ".." in parts or input_file.path.startswith("/"):
             yield "path leads out of the raw folder"
-        if input_file.source_model not in self.models | {parts[0] if len(parts) > 1 else ""}:
+        is_named = bool(input_file.member) and input_file.disposition != TRAJECTORY
+        if not is_named and input_file.source_model not in self.models | {parts[0] if len(parts) > 1 else ""}:
             yield f"source_model is {input_file.source_model}, which neither a record nor its path names"
         if (input_file.disposition == "copy") != (input_file.reason == COPY):
             yield f"disposition is {input_file.disposition}, and its reason is {input_file.reason}"
