@@ -46,8 +46,10 @@ def packed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module", autouse=True)
 def undrawn() -> Iterator[None]:
-    """Pictures are not drawn: each is a text of the numbers that it is of."""
+    """Pictures are not drawn: each is a text of the numbers that it is of. The key is shown to nobody: another judge
+    takes the place of the language model."""
     with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("OPENAI_API_KEY", "nobody-asks")
         patch.setattr(
             plots, "pictures", lambda _, kinds, about=None: {kind: f"{kind} {about}".encode() for kind in kinds}
         )
@@ -72,7 +74,7 @@ def packets(folder: Path, copies: int) -> Path:
 def released(data: Path, judge: AnyJudge) -> list[dict[str, Any]]:
     """The records of the release that is made with this judge, after it is found valid."""
     folder = DataFolder(data)
-    in_force = dataclasses.replace(settings_of(folder, engine="serial"), judge="rules")
+    in_force = dataclasses.replace(settings_of(folder, engine="serial"), judge="openai", model="any-answer")
     report: RunReport = update(folder, in_force, "release", Progress(), replace_judge=lambda _: judge, debug=True)
     assert report.released
     findings = validate(data / "release")
