@@ -58,10 +58,19 @@ def own_copy(data: Path, to: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def example(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Ran:
-    """The whole example, as `make demo` runs it."""
+    """The whole example, labelled by the rules judge."""
     place = shared / "example"
-    ended = made_once(place, lambda new: call("demo", "--data", new / "data"))
+    inputs: list[str | Path] = ["--raw", EXAMPLE / "raw", "--oracle", EXAMPLE / "oracle", "--judge", "rules"]
+    ended = made_once(place, lambda new: call("run", "--data", new / "data", *inputs))
     return Ran(own_copy(place / "data", tmp_path_factory.mktemp("example") / "data"), EXAMPLE / "raw", ended)
+
+
+@pytest.fixture(scope="session")
+def demo(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Ran:
+    """The whole example, labelled by recorded answers, as `make demo` runs it."""
+    place = shared / "demo"
+    ended = made_once(place, lambda new: call("demo", "--data", new / "data"))
+    return Ran(own_copy(place / "data", tmp_path_factory.mktemp("demo") / "data"), EXAMPLE / "raw", ended)
 
 
 @pytest.fixture(scope="session")

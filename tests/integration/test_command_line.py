@@ -276,18 +276,18 @@ def test_every_table_that_export_names_is_a_work_table(name: str, small: Ran) ->
     assert list((small.data / "work").glob(f"{folder}/*.parquet")), folder
 
 
-def test_messages_go_to_stderr_and_results_to_stdout(example: Ran) -> None:
-    lines = example.ended.text.splitlines()
-    assert len(lines) + len(example.ended.err.splitlines()) <= 40
+def test_messages_go_to_stderr_and_results_to_stdout(demo: Ran) -> None:
+    lines = demo.ended.text.splitlines()
+    assert len(lines) + len(demo.ended.err.splitlines()) <= 40
     for name in ("sessions", "outcomes", "labels", "subtypes", "gap", "splits", "release"):
         assert sum(line.startswith(f"{name} ") for line in lines) == 1, name
-    assert "One anomaly, back to its raw lines: " in example.ended.text
+    assert "One anomaly, back to its raw lines: " in demo.ended.text
     assert [line.split()[1] for line in lines[-3:]] == ["show", "view", "validate"]
-    assert "warning: " in example.ended.err and "warning: " not in example.ended.text
+    assert "warning: " in demo.ended.err and "warning: " not in demo.ended.text
 
 
-def test_the_evidence_that_the_demo_prints_stands_in_the_raw_line_it_names(example: Ran) -> None:
-    cited = re.findall(r"^  step \d+ (\w+), (\S+):(\d+): »(.*)«$", example.ended.text, re.MULTILINE)
+def test_the_evidence_that_the_demo_prints_stands_in_the_raw_line_it_names(demo: Ran) -> None:
+    cited = re.findall(r"^  step \d+ (\w+), (\S+):(\d+): »(.*)«$", demo.ended.text, re.MULTILINE)
     assert cited
     for field, file, line, quote in cited:
         raw = (ROOT / "data" / "example" / "raw" / file).read_text(encoding="utf-8").splitlines()[int(line) - 1]

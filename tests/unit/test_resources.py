@@ -35,7 +35,7 @@ def test_an_installed_package_has_them_within(tmp_path: Path, monkeypatch: pytes
     monkeypatch.chdir(tmp_path)
     assert read_prompt("plain").version == "v7"
     assert schema("step") == {"title": "Step of the wheel"}
-    assert example()[0].resolve() == inside / "example" / "raw"
+    assert example().resolve() == inside / "example"
     with pytest.raises(UnreadableInput, match="is not a checkout"):
         resources.checkout()
 

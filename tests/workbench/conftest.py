@@ -14,7 +14,7 @@ from playwright.sync_api import BrowserContext, Page
 sys.path.insert(0, str(Path(__file__).parents[1] / "integration"))
 
 import child
-from child import call
+from child import EXAMPLE, call
 from serving import LOOPBACK, Served, Visitor
 
 from openclawbench.workbench.server import in_background, prepare
@@ -30,9 +30,10 @@ def pictures(tmp_path_factory: pytest.TempPathFactory) -> None:
 
 @pytest.fixture(scope="session")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The example's data folder, as `make demo` makes it. Nobody writes to it."""
+    """The example's data folder, labelled by the rules judge. Nobody writes to it."""
     root = tmp_path_factory.mktemp("demo") / "data"
-    ended = call("demo", "--data", root)
+    inputs = ["--raw", EXAMPLE / "raw", "--oracle", EXAMPLE / "oracle"]
+    ended = call("run", "--data", root, *inputs, "--judge", "rules")
     assert ended.status == 0, ended.err
     return root
 

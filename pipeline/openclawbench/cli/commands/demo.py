@@ -1,5 +1,6 @@
 """`openclawbench demo`: the example from raw sessions to a release, and one label followed back to its raw lines."""
 
+import tomllib
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any
@@ -8,15 +9,16 @@ import typer
 from rich.console import Console
 
 from openclawbench.base.resources import resource
-from openclawbench.base.terminal import flat, one_line, output, pluralize, safe
+from openclawbench.base.terminal import flat, notices, one_line, output, pluralize, safe
 from openclawbench.cli.commands.stages import run_to
-from openclawbench.cli.options import Data, Debug
+from openclawbench.cli.options import Data, Debug, Flags
 from openclawbench.records.vocabulary import ONSETS
 
 if TYPE_CHECKING:
     from openclawbench.api import Data as OpenedData
     from openclawbench.api import TrajectoryView
 
+RECORDED = Path("recorded", "recorded.toml")  # of the example: who answered, when and how
 CHARACTERS = 240  # of a text
 Files = Annotated[
     Path | None,
@@ -26,27 +28,30 @@ Files = Annotated[
 
 def demo(data: Data = Path("data/demo"), files: Files = None, debug: Debug = False) -> None:
     """The committed example from raw sessions to a release, and one label traced to its raw lines."""
-    from openclawbench.api import open_data
+    from openclawbench import api
     from openclawbench.workspace.example_files import write_example_files
 
     if files is not None:
         for part, number in write_example_files(files).items():
             output().print(f"{safe(str(files / part))}: {pluralize(number, 'file')}", highlight=False)
         return
-    raw, oracle = example()
-    run_to("release", data, False, debug=debug, raw=str(raw), oracle=str(oracle), judge="rules")
-    opened, console = open_data(data), output()
+
+    root = example()
+    recorded = tomllib.loads((root / RECORDED).read_text(encoding="utf-8"))
+    notices().print(one_line(recorded["statement"]))
+    judge: Flags = {"judge": "openai", "model": recorded["judge_model"], "batch_files": str((root / RECORDED).parent)}
+    run_to("release", data, False, debug=debug, raw=str(root / "raw"), oracle=str(root / "oracle"), **judge)
+    opened, console = api.open_data(data), output()
     trajectory = longest_anomaly(opened)
     if trajectory is not None:
         print_evidence(opened, trajectory, console)
     print_next(opened, trajectory, console)
 
 
-def example() -> tuple[Path, Path]:
-    """The raw folder and the oracle folder of the example, relative to the working folder where possible."""
+def example() -> Path:
+    """The folder of the example, relative to the working folder where possible."""
     root, working_folder = resource("example"), Path.cwd()
-    root = root.relative_to(working_folder) if root.is_relative_to(working_folder) else root
-    return root / "raw", root / "oracle"
+    return root.relative_to(working_folder) if root.is_relative_to(working_folder) else root
 
 
 def print_evidence(data: "OpenedData", trajectory: "TrajectoryView", console: Console) -> None:
