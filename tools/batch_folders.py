@@ -24,7 +24,7 @@ CHARACTERS_PER_TOKEN = 4  # where nobody counted tokens
 Request = dict[str, Any]
 
 
-def _requests(path: Path) -> list[Request]:
+def _json_lines(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
 
 
@@ -34,8 +34,9 @@ def _user_text(request: Request) -> str:
 
 def _task(request: Request) -> str:
     """What twins share: the user turns, or all of the text where it has none."""
-    found = USER_TURNS.search(text := _user_text(request))
-    return found.group(1) if found else text
+    text = _user_text(request)
+    user_turns = USER_TURNS.search(text)
+    return user_turns.group(1) if user_turns else text
 
 
 def folders_of(requests: list[Request], items: int = ITEMS, characters: int = CHARACTERS) -> list[list[Request]]:
@@ -61,7 +62,7 @@ def folders_of(requests: list[Request], items: int = ITEMS, characters: int = CH
 
 def split(batch: Path, out: Path, items: int = ITEMS, characters: int = CHARACTERS) -> None:
     """Write the folders; say how large each is."""
-    for number, folder in enumerate(folders_of(_requests(batch), items, characters)):
+    for number, folder in enumerate(folders_of(_json_lines(batch), items, characters)):
         place = out / f"{number:02}"
         place.mkdir(parents=True)
         body = folder[0]["body"]
@@ -77,20 +78,20 @@ def answer_line(request: Request, content: Any) -> dict[str, Any]:
     """A line of a batch output file. Tokens are estimated: nobody counted them."""
     text = content if isinstance(content, str) else json.dumps(content, ensure_ascii=False)
     asked = sum(len(message["content"]) for message in request["body"]["messages"]) // CHARACTERS_PER_TOKEN
-    said = len(text) // CHARACTERS_PER_TOKEN
+    answered = len(text) // CHARACTERS_PER_TOKEN
     choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": text}}
-    usage = {"prompt_tokens": asked, "completion_tokens": said, "total_tokens": asked + said}
+    usage = {"prompt_tokens": asked, "completion_tokens": answered, "total_tokens": asked + answered}
     body = {"object": "chat.completion", "model": request["body"]["model"], "choices": [choice], "usage": usage}
     return {"custom_id": request["custom_id"], "error": None, "response": {"status_code": 200, "body": body}}
 
 
 def join(batch: Path, out: Path) -> list[str]:
     """Print the answers of all folders as lines of a batch output file. Returns what is wrong with some."""
-    asked = {request["custom_id"]: request for request in _requests(batch)}
+    asked = {request["custom_id"]: request for request in _json_lines(batch)}
     given: dict[str, Any] = {}
     faults = []
     for path in sorted(out.glob("*/ANSWERS.jsonl")):
-        for number, answer in enumerate(_requests(path), start=1):
+        for number, answer in enumerate(_json_lines(path), start=1):
             id_ = answer["custom_id"]
             if id_ not in asked or id_ in given:
                 faults.append(

@@ -2,7 +2,6 @@
 
 import tomllib
 from pathlib import Path
-from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -11,7 +10,7 @@ from rich.console import Console
 from openclawbench.base.resources import resource
 from openclawbench.base.terminal import flat, notices, one_line, output, pluralize, safe
 from openclawbench.cli.commands.stages import run_to
-from openclawbench.cli.options import Data, Debug, Flags
+from openclawbench.cli.options import Data, Debug, Flags, data_flag
 from openclawbench.records.vocabulary import ONSETS
 
 if TYPE_CHECKING:
@@ -35,7 +34,6 @@ def demo(data: Data = Path("data/demo"), files: Files = None, debug: Debug = Fal
         for part, number in write_example_files(files).items():
             output().print(f"{safe(str(files / part))}: {pluralize(number, 'file')}", highlight=False)
         return
-
     root = example()
     recorded = tomllib.loads((root / RECORDED).read_text(encoding="utf-8"))
     notices().print(one_line(recorded["statement"]))
@@ -66,14 +64,14 @@ def print_evidence(data: "OpenedData", trajectory: "TrajectoryView", console: Co
     rows = [
         (label["anomaly_type_l2"], f"{label['severity'] or 'no severity'}, {label['recoverability'] or '-'}; {onsets}"),
         ("why", label["annotator_rationale"] or "-"),
-        *((place_of(cited, raw), f"»{cited['quote']}«") for cited in label["evidence_steps"]),
+        *((cited_place(cited, raw), f"»{cited['quote']}«") for cited in label["evidence_steps"]),
     ]
     for title, text in rows:
         shown = flat(text)
         console.print(f"  {title}: {shown[:CHARACTERS]}{'…' if len(shown) > CHARACTERS else ''}")
 
 
-def place_of(cited: dict[str, Any], raw: dict[tuple[int | None, str], str]) -> str:
+def cited_place(cited: dict[str, Any], raw: dict[tuple[int | None, str], str]) -> str:
     """Where a piece of evidence stands: step, field, and file and line of the raw record."""
     number, name = cited["step_id"], cited["field"]
     if name == "user_turn":
@@ -85,7 +83,7 @@ def place_of(cited: dict[str, Any], raw: dict[tuple[int | None, str], str]) -> s
 
 def print_next(data: "OpenedData", trajectory: "TrajectoryView | None", console: Console) -> None:
     """Three commands that go on from here."""
-    flag = f" --data {safe(quote(str(data.path)))}"
+    flag = data_flag(data.path)
     commands = {
         f"openclawbench view{flag}": "read, follow labels, give verdicts",
         f"openclawbench validate{flag}": "derive the release again and compare",

@@ -66,27 +66,13 @@ def label_outputs(jsonl: str, rows: pl.Expr) -> list[Output]:
 
 def left_out_output(folder: str, side: pl.Expr, reason: pl.Expr) -> Output:
     """The file with the reason of each record that is on neither side of a cut."""
-    return Output(f"{folder}{LEFT_OUT_FILE}", None, side.is_null(), left_out_columns(reason))
-
-
-def left_out(assignments: pl.DataFrame, side: pl.Expr, reason: pl.Expr) -> pl.DataFrame:
-    """The reason of each record that is on neither side of a cut."""
-    return assignments.filter(side.is_null()).select(left_out_columns(reason))
-
-
-def left_out_columns(reason: pl.Expr) -> list[pl.Expr]:
-    """The columns of a row of LEFT_OUT_FILE."""
-    return [pl.col("source_model"), pl.col("trajectory_id"), reason.alias("reason")]
+    columns = [pl.col("source_model"), pl.col("trajectory_id"), reason.alias("reason")]
+    return Output(f"{folder}{LEFT_OUT_FILE}", None, side.is_null(), columns)
 
 
 def reason_of(cut: str) -> pl.Expr:
     """The column with the reason why a record is on no side of a cut of CUTS."""
     return pl.col(cut.replace("cut", "reason"))
-
-
-def labels(assignments: pl.DataFrame) -> pl.DataFrame:
-    """The columns of a label row."""
-    return assignments.select(list(LabelRow.model_fields))
 
 
 def part_file(jsonl: str, status: str = ACCEPTED) -> str:
@@ -99,11 +85,6 @@ def hold_out_rows(root: Path, model: str, side: str) -> pl.DataFrame:
     file is missing."""
     with open_lines(root / HOLD_OUT / model / f"silver_{side}_labels.jsonl") as file:
         return pl.read_ndjson(file.read(), schema=schema(LabelRow))
-
-
-def pool(assignments: pl.DataFrame) -> pl.DataFrame:
-    """The calibration pool: keys and slices, no labels, so that it can be read blind."""
-    return assignments.filter("in_calibration_pool").select(list(PoolRow.model_fields))
 
 
 def splits(assignments: pl.LazyFrame, certificates: pl.DataFrame, rules: ReleaseRules) -> dict[str, Any]:
